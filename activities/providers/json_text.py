@@ -1,7 +1,7 @@
-"""Makes JSON from a provider safe to keep: everything an adapter returns must survive UTF-8 and event history.
+"""Makes JSON from a provider safe to keep: what an adapter returns must survive UTF-8 and event history.
 
-Only lone surrogates are replaced, by U+FFFD: a text with one can't be encoded, and then no attempt could ever
-record the turn. NUL characters and emoji are legal and stay.
+Two things in legal JSON would make a turn impossible to record, for ever: a lone surrogate can't be encoded,
+and pydantic's reader gives up at about 200 levels of nesting. NUL characters and emoji are harmless and stay.
 """
 
 import json
@@ -12,21 +12,26 @@ from pydantic import JsonValue
 
 from workflows.contracts import JsonObject
 
+MAX_DEPTH = 100
+
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
+    """The text with lone surrogates replaced by U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
-def clean_json(value: JsonValue) -> JsonValue:
-    """The value with each string in it made encodable, object keys included; the value itself if all were."""
+def clean_json(value: JsonValue, depth: int = 0) -> JsonValue:
+    """A copy of the value with each string in it cleaned, keys included; ValueError if nested too deep."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"the JSON is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
-        return [clean_json(item) for item in value]
+        return [clean_json(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {clean_text(key): clean_json(item) for key, item in value.items()}
+        return {clean_text(key): clean_json(item, depth + 1) for key, item in value.items()}
     return value
 
 
@@ -34,7 +39,7 @@ def parse_arguments(raw: JsonValue) -> tuple[JsonObject | None, str | None]:
     """The arguments of a call as (object, None), or (None, the text as far as it can be kept) if they are malformed.
 
     Missing, null and empty all mean "no arguments". Malformed are: no JSON, no object, numbers that
-    JSON can't hold, lone surrogates, and nesting that no reader survives.
+    JSON can't hold, lone surrogates, and nesting too deep.
     """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return {}, None

@@ -1,26 +1,33 @@
-"""Decides under which id each call of a transcript goes to a provider: its own where that is safe, else Surefoot's.
+"""Decides under which id each call of a transcript goes to a provider: the provider's own where that is safe.
 
-A provider's id is used when this API accepts it and no other call of the transcript carries it. The choice depends
-on the whole transcript, so a repeated id changes the id of the earlier call too: harmless, as call and result change together.
+An id depends only on the entries before it, so a transcript that grows never changes what was sent earlier
+(prompt caches and signed blocks are bound to that). The first call with an id keeps it, a later one gets Surefoot's.
 """
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from workflows.contracts import CallPart, Entry, Turn
 
-
-def wire_ids(transcript: Sequence[Entry], legal: re.Pattern[str]) -> dict[str, str]:
-    """The id on the wire for each of Surefoot's call ids; `legal` must match an id in full to let it pass."""
-    calls = [call for entry in transcript if isinstance(entry, Turn) for call in entry.calls]
-    taken = Counter(call.provider_id for call in calls)
-    own = {call.id for call in calls}
-    return {call.id: _wire_id(call, taken, own, legal) for call in calls}
+_LIKE_OURS = re.compile(r"c\d+-\d+")
 
 
-def _wire_id(call: CallPart, taken: Counter[str | None], own: set[str], legal: re.Pattern[str]) -> str:
-    theirs = call.provider_id
-    if theirs and taken[theirs] == 1 and theirs not in own and legal.fullmatch(theirs):
-        return theirs
-    return call.id
+def wire_ids(
+    transcript: Sequence[Entry], legal: re.Pattern[str], mint: Callable[[str], str] = lambda own: own
+) -> dict[str, str]:
+    """The id on the wire for each of Surefoot's call ids.
+
+    A provider's id passes if `legal` matches it in full; `mint` turns Surefoot's id into one that is legal here.
+    """
+    wire: dict[str, str] = {}
+    taken: set[str] = set()
+    for call in _calls(transcript):
+        theirs = call.provider_id or ""
+        usable = legal.fullmatch(theirs) and theirs not in taken and not _LIKE_OURS.fullmatch(theirs)
+        wire[call.id] = theirs if usable else mint(call.id)
+        taken.add(wire[call.id])
+    return wire
+
+
+def _calls(transcript: Sequence[Entry]) -> list[CallPart]:
+    return [call for entry in transcript if isinstance(entry, Turn) for call in entry.calls]
