@@ -1,0 +1,134 @@
+"""A provider that answers from a script (`script.py`): for tests, and for the demo that needs no key.
+
+It keeps nothing between calls but the attempts of errors with `times`, which are for tests inside one process.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from pydantic_core import to_json
+
+from activities.providers import errors
+from activities.providers.protocol import ModelRequest, call_id
+from activities.providers.script import ERROR_KINDS, Reply, Script, ScriptedError, ScriptedUsage, ScriptError, turns_in
+from workflows.contracts import CallPart, Entry, Part, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
+
+__all__ = ["Reply", "Script", "ScriptError", "Scripted"]
+
+_RESULT = re.compile(r"\{result:(\d+)\}")
+_QUOTED_CHARACTERS = 200
+
+
+class Scripted:
+    """The provider that answers with a script's replies."""
+
+    api = "scripted"
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._attempts: Counter[tuple[int, str]] = Counter()
+
+    async def complete(self, request: ModelRequest) -> Turn:
+        reply = self._script.reply_to(request)
+        if reply is None:
+            return _summing_up(request)
+        await asyncio.sleep(reply.seconds)
+        if reply.error is not None:
+            self._fail(reply.error, request)
+        parts = _parts(reply, request)
+        return Turn(
+            number=request.turn,
+            parts=parts,
+            stop=reply.stop or ("tool_calls" if reply.calls else "end"),
+            model=reply.model or request.model,
+            usage=_usage(reply.usage, request, parts),
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _fail(self, error: ScriptedError, request: ModelRequest) -> None:
+        if error.times is not None:
+            attempt = (turns_in(request.transcript), request.tool_choice)
+            self._attempts[attempt] += 1
+            if self._attempts[attempt] > error.times:
+                return
+        raise ERROR_KINDS[error.kind](error.message, delay=error.delay)
+
+
+def _parts(reply: Reply, request: ModelRequest) -> list[Part]:
+    parts: list[Part] = []
+    if reply.reasoning:
+        parts.append(ReasoningPart(text=reply.reasoning))
+    if reply.text:
+        text = _quote_results(reply.text, request.transcript)
+        parts.append(RefusalPart(text=text) if reply.stop == "refusal" else TextPart(text=text))
+    for index, call in enumerate(reply.calls):
+        parts.append(
+            CallPart(
+                id=call_id(request.turn, index),
+                provider_id=call.id,
+                tool=call.tool,
+                arguments=call.arguments if call.raw is None else None,
+                raw=call.raw,
+            )
+        )
+    return parts
+
+
+def _quote_results(text: str, transcript: Sequence[Entry]) -> str:
+    results: list[str] = []
+    for entry in transcript:
+        if entry.kind == "turn":
+            results = []
+        elif entry.kind == "result":
+            results.append(entry.content)
+
+    def content(match: re.Match[str]) -> str:
+        number = int(match[1])
+        if not 1 <= number <= len(results):
+            raise errors.Rejected(
+                f"the script quotes {match[0]}, but the round before has {len(results)} results; correct its number"
+            )
+        return results[number - 1]
+
+    return _RESULT.sub(content, text)
+
+
+def _summing_up(request: ModelRequest) -> Turn:
+    found = [
+        f"{entry.tool}: {entry.content[:_QUOTED_CHARACTERS]}"
+        for entry in request.transcript
+        if isinstance(entry, Result) and not entry.is_error
+    ]
+    said = "the tools returned " + "; ".join(found) if found else "no tool had returned anything"
+    parts: list[Part] = [TextPart(text=f"The work had to stop: {said}.")]
+    return Turn(number=request.turn, parts=parts, model=request.model, usage=_usage(ScriptedUsage(), request, parts))
+
+
+def _usage(given: ScriptedUsage, request: ModelRequest, parts: Sequence[Part]) -> Usage:
+    counted_in = len(request.instructions) + sum(_characters(entry) for entry in request.transcript)
+    counted_out = sum(_part_characters(part) for part in parts)
+    return Usage(
+        input_tokens=-(-counted_in // 4) if given.input_tokens is None else given.input_tokens,
+        output_tokens=-(-counted_out // 4) if given.output_tokens is None else given.output_tokens,
+        cached_tokens=given.cached_tokens,
+        reasoning_tokens=given.reasoning_tokens,
+        cost_usd=given.cost_usd,
+        model_calls=1,
+        unmeasured=given.unmeasured,
+    )
+
+
+def _characters(entry: Entry) -> int:
+    if entry.kind == "turn":
+        return sum(_part_characters(part) for part in entry.parts)
+    return len(entry.content if entry.kind == "result" else entry.text)
+
+
+def _part_characters(part: Part) -> int:
+    if part.kind == "call":
+        return len(part.tool) + len(part.raw or to_json(part.arguments))
+    return len(part.text)
