@@ -1,0 +1,226 @@
+"""What an agent is: a named model with instructions, tools, limits, an approval policy and an output schema.
+
+It is a value: nothing is connected or read when an app file makes one, so every process can load every app.
+"""
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic import JsonValue
+
+from activities.errors import DefinitionError
+from activities.output import OutputSchema
+from activities.policy import Condition, Rule, as_rules, matching
+from activities.tools import Tool
+from workflows.contracts import AgentSpec, JsonObject, Limits
+
+if TYPE_CHECKING:
+    from activities.providers.scripted import Script
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+MODEL_APIS = ("anthropic", "openai", "openai-chat", "google", "scripted")
+OWN_SETTINGS = ("model", "messages", "input", "instructions", "system", "tools", "tool_choice", "stream")
+"""Keys of the request body that Surefoot itself writes."""
+
+
+class Agent:
+    """A named definition that jobs work by.
+
+    model             "anthropic:claude-…", "openai:gpt-…" (Responses), "openai-chat:…" (Chat Completions and all
+                      compatible servers), "scripted:file.json", a `Script`; or a list of these: on overload the
+                      next one takes over
+    limits            what a job may spend on one message of a person
+    total             what it may spend in all; fields that are not given are not limited
+    closing           after a limit: "answer" makes one last call to sum up, "findings" makes none
+    output            a pydantic model (or any type that pydantic reads), or a JSON schema, for the final answer
+    policy            rules by tool name or pattern, beside the tools' own: {"refund": [deny_if(…)], "*": "ask"}
+    settings          go into the request body as they are: temperature, reasoning, …
+    output_retries    how often an answer that does not fit `output` is sent back
+    model_timeout     seconds for one model call
+    closing_tokens    output tokens of the closing call
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: "str | Script | Sequence[str | Script]",
+        instructions: str = "",
+        tools: Sequence[Tool[..., Any]] = (),
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        *,
+        total: Limits | None = None,
+        closing: Literal["answer", "findings"] = "answer",
+        output: type[Any] | JsonObject | None = None,
+        policy: Mapping[str, Rule | Sequence[Rule]] | None = None,
+        max_output_tokens: int | None = None,
+        settings: Mapping[str, JsonValue] | None = None,
+        output_retries: int = 2,
+        model_timeout: float = 900.0,
+        closing_tokens: int = 1000,
+    ) -> None:
+        self.name = _checked_name(name)
+        where = f"agent {name!r}"
+        _check_choices(where, instructions, limits, total, closing)
+        self.models = _models(where, model)
+        self.model = self.models[0]
+        self.instructions = instructions
+        self.tools = _tools(where, tools)
+        self.limits = limits
+        self.total = None if total is None else _only_given(total)
+        self.closing = closing
+        self.output = OutputSchema(where, output) if output is not None else None
+        self.rules = _rules(where, policy or {}, self.tools)
+        self.max_output_tokens = max_output_tokens
+        self.settings = _settings(where, settings or {})
+        self.output_retries = output_retries
+        self.model_timeout = model_timeout
+        self.closing_tokens = closing_tokens
+        self._by_name = {tool.name: tool for tool in self.tools}
+        numbers = {
+            "max_output_tokens": (max_output_tokens, 1),
+            "output_retries": (output_retries, 0),
+            "model_timeout": (model_timeout, 1),
+            "closing_tokens": (closing_tokens, 1),
+        }
+        _check_numbers(where, numbers)
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.name} ({self.model}, {len(self.tools)} tools)>"
+
+    def tool(self, name: str) -> Tool | None:
+        """The tool of this name, or None if the agent has no such tool."""
+        return self._by_name.get(name)
+
+    def has_rules(self, tool: Tool) -> bool:
+        """Whether any policy rule, of the tool or of this agent, looks at this tool's calls."""
+        return bool(tool.rules or matching(self.rules, tool.name))
+
+    def spec(self) -> AgentSpec:
+        """What the workflow needs to know."""
+        return AgentSpec(
+            name=self.name,
+            limits=self.limits,
+            total=self.total,
+            closing=self.closing,
+            output_retries=self.output_retries,
+            model_seconds=self.model_timeout,
+        )
+
+    def output_instructions(self) -> str:
+        """What the model is told of the form of its answer; empty if any will do."""
+        return "" if self.output is None else self.output.instructions()
+
+    def check_output(self, text: str) -> tuple[JsonValue, str | None]:
+        """The final answer as a JSON value, and None or, for the model, what is wrong with it."""
+        return (None, None) if self.output is None else self.output.check(text)
+
+
+def _checked_name(name: str) -> str:
+    if isinstance(name, str) and NAME.fullmatch(name):
+        return name
+    raise DefinitionError(f"agent {name!r}: an agent's name has 1 to 64 letters, digits, '_' or '-', no others.")
+
+
+def _models(where: str, model: object) -> tuple[Any, ...]:
+    models = tuple(model) if isinstance(model, list | tuple) else (model,)
+    if not models:
+        raise DefinitionError(f"{where} has no model. Give one, e.g. model='anthropic:<model name>'.")
+    for candidate in models:
+        _check_model(where, candidate)
+    return models
+
+
+def _check_model(where: str, model: object) -> None:
+    if hasattr(model, "replies"):  # a Script
+        return
+    if not isinstance(model, str):
+        raise DefinitionError(f"{where} has model={model!r}. Give 'api:model name', a Script, or a list of these.")
+    api, colon, name = model.partition(":")
+    if api in MODEL_APIS and name.strip():
+        return
+    apis = ", ".join(f"{api}:" for api in MODEL_APIS)
+    if not colon:
+        near = "openai" if model.startswith(("gpt", "o")) else "anthropic"
+        hint = f"Write which API serves it, e.g. '{near}:{model}'. The APIs are {apis}."
+    elif api in MODEL_APIS:
+        hint = f"The model's name is missing after {api}:."
+    else:
+        near_apis = difflib.get_close_matches(api, MODEL_APIS, 1)
+        hint = (
+            f"There is no API {api!r}; " + (f"did you mean {near_apis[0]}:? " if near_apis else "") + f"known: {apis}."
+        )
+    raise DefinitionError(f"{where} has model={model!r}. {hint}")
+
+
+def _tools(where: str, tools: Sequence[Any]) -> tuple[Tool, ...]:
+    if isinstance(tools, Tool) or not isinstance(tools, Sequence) or isinstance(tools, str):
+        raise DefinitionError(f"{where} has tools={tools!r}. Give a list of tools.")
+    seen: dict[str, Tool] = {}
+    for candidate in tools:
+        if not isinstance(candidate, Tool):
+            name = getattr(candidate, "__name__", repr(candidate))
+            hint = f"Put @tool above `def {name}`, or write tool({name})." if callable(candidate) else "Remove it."
+            raise DefinitionError(f"{where} has {name} among its tools, which is no tool. {hint}")
+        if candidate.name in seen:
+            twice = "is there twice" if seen[candidate.name] is candidate else "is the name of two of its tools"
+            raise DefinitionError(f"{where}: {candidate.name!r} {twice}. Remove one, or rename it: @tool(name=…).")
+        seen[candidate.name] = candidate
+    return tuple(tools)
+
+
+def _only_given(limits: Limits) -> Limits:
+    """The limits without defaults: what a user did not write is no limit of the whole job."""
+    given = {name: getattr(limits, name) for name in limits.model_fields_set}
+    return Limits(**(dict.fromkeys(Limits.model_fields) | given))
+
+
+def _rules(
+    where: str, policy: Mapping[str, Rule | Sequence[Rule]], tools: Sequence[Tool]
+) -> dict[str, tuple[Condition, ...]]:
+    rules = {key: as_rules(given, f"{where}, policy[{key!r}]") for key, given in policy.items()}
+    for key, conditions in rules.items():
+        meant = [tool for tool in tools if fnmatchcase(tool.name, key)]
+        if not meant and not any(mark in key for mark in "*?["):
+            names = [tool.name for tool in tools]
+            near = difflib.get_close_matches(key, names, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Its tools are {', '.join(names) or '(none)'}."
+            raise DefinitionError(f"{where} has a policy for {key!r}, but no tool of that name. {hint}")
+        for tool in meant:
+            for condition in conditions:
+                condition.check(tool.arguments.names, f"{where}, policy[{key!r}], tool {tool.name!r}")
+    return rules
+
+
+def _settings(where: str, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    for key in settings:
+        if key in OWN_SETTINGS:
+            raise DefinitionError(f"{where} has {key!r} in its settings, which Surefoot writes itself. Remove it.")
+    try:
+        return cast("dict[str, JsonValue]", json.loads(json.dumps(dict(settings), allow_nan=False)))
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(
+            f"{where} has settings that can't be sent as JSON ({error}). Use strings, numbers, lists and dicts."
+        ) from error
+
+
+def _check_numbers(where: str, numbers: Mapping[str, tuple[float | None, float]]) -> None:
+    for name, (value, least) in numbers.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+            raise DefinitionError(f"{where} has {name}={value!r}. Give a number of at least {least:g}.")
+
+
+def _check_choices(where: str, instructions: object, limits: object, total: object, closing: object) -> None:
+    if not isinstance(instructions, str):
+        raise DefinitionError(f"{where} has instructions of type {type(instructions).__name__}. Give a string.")
+    for name, value in (("limits", limits), ("total", total)):
+        if not isinstance(value, Limits) and not (name == "total" and value is None):
+            raise DefinitionError(f"{where} has {name}={value!r}. Write {name}=Limits(rounds=…, tokens=…, …).")
+    if closing not in ("answer", "findings"):
+        raise DefinitionError(f"{where} has closing={closing!r}. It is 'answer' (sum up) or 'findings' (no last call).")

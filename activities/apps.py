@@ -1,0 +1,118 @@
+"""An app: the agents that a Python file defines.
+
+The file runs anew in every process that loads it, so what it does on import, each worker does.
+"""
+
+import difflib
+import hashlib
+import importlib.machinery
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+from activities.agents import Agent
+from activities.errors import DefinitionError, UnknownAgent
+
+OWN_PACKAGES = ("surefoot", "activities", "workflows", "worker")
+
+
+class App:
+    """Agents by name. `folder` is where the app file lies: relative paths in it are meant from there."""
+
+    def __init__(self, agents: Iterable[Agent], folder: Path | None = None) -> None:
+        self.folder = Path.cwd() if folder is None else folder
+        self.agents: dict[str, Agent] = {}
+        for agent in agents:
+            if self.agents.setdefault(agent.name, agent) is not agent:
+                raise DefinitionError(f"Two agents have the name {agent.name!r}. Rename one of them.")
+
+    def agent(self, name: str) -> Agent:
+        """The agent of this name; raises `UnknownAgent`."""
+        if name in self.agents:
+            return self.agents[name]
+        near = difflib.get_close_matches(name, self.agents, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UnknownAgent(
+            f"There is no agent {name!r}.{hint} The app has: {', '.join(sorted(self.agents)) or 'none'}."
+        )
+
+
+def load_app(path: str | Path) -> App:
+    """Run an app file and collect its agents; raises `DefinitionError` if it can't be used.
+
+    The file's folder comes first on `sys.path`, so that it can import its neighbours. Its module has a name of
+    its own, made from its path: files of one name in two folders don't clash, and `__main__` blocks don't run.
+    """
+    file = Path(path).expanduser().resolve()
+    _check_file(file, str(path))
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
+    module = _run(file)
+    found = list(_agents(module))
+    if not found:
+        raise DefinitionError(
+            f"{file} defines no agent. Write one at the top level of the file: agent = Agent('name', model='…')."
+        )
+    _refuse_doubles(file, found)
+    return App((agent for _, agent in found), folder=file.parent)
+
+
+def _check_file(file: Path, given: str) -> None:
+    if file.is_dir():
+        raise DefinitionError(f"{given} is a folder. Give the Python file in it that defines the agents.")
+    if not file.is_file():
+        raise DefinitionError(
+            f"There is no file {given} (looked at {file}). Give the Python file that defines the agents."
+        )
+    if file.stem in OWN_PACKAGES:
+        raise DefinitionError(
+            f"{file.name} has the name of a package of Surefoot, which it would hide. Rename the file."
+        )
+
+
+def _run(file: Path) -> ModuleType:
+    name = f"surefoot_app_{hashlib.sha256(str(file).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+    loader = importlib.machinery.SourceFileLoader(name, str(file))
+    spec = importlib.util.spec_from_file_location(name, file, loader=loader)
+    assert spec is not None  # it is None only without a loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise DefinitionError(f"{file} can't be loaded:\n{_own_lines(error, file)}") from error
+    return module
+
+
+def _own_lines(error: BaseException, file: Path) -> str:
+    """The traceback from the user's file on: the frames above it are Python's importing and ours."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename != str(file):
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames, chain=True)).rstrip()
+
+
+def _agents(module: ModuleType) -> Iterator[tuple[str, Agent]]:
+    """Each agent that the file names at its top level, alone or in a list, once, with its place."""
+    seen: set[int] = set()
+    for name, value in vars(module).items():
+        values = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | set) else [value]
+        )
+        for agent in values:
+            if isinstance(agent, Agent) and id(agent) not in seen:
+                seen.add(id(agent))
+                yield name, agent
+
+
+def _refuse_doubles(file: Path, found: list[tuple[str, Agent]]) -> None:
+    places: dict[str, str] = {}
+    for place, agent in found:
+        if agent.name in places:
+            where = f"{places[agent.name]} and {place}"
+            raise DefinitionError(f"{file}: two agents have the name {agent.name!r} ({where}). Rename one of them.")
+        places[agent.name] = place

@@ -1,0 +1,251 @@
+"""What a tool is: a function that the model may ask for, with all that Surefoot must know before it is run.
+
+A tool may change something unless it says `read_only=True`: forgetting to say so asks a person too often,
+never too seldom.
+"""
+
+import asyncio
+import contextvars
+import difflib
+import functools
+import inspect
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, Literal, TypedDict, Unpack, overload
+
+from typing_extensions import ParamSpec, TypeVar
+
+from activities.docstrings import parse
+from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
+from activities.policy import Rule, as_rules, bind_by_name, check_names
+from activities.providers.protocol import ToolDeclaration
+from activities.rendering import render_output
+from activities.schema import Arguments
+from activities.signature import read_signature
+from activities.tool_context import ToolContext
+from workflows.contracts import JsonObject
+
+__all__ = [
+    "InvalidArguments",
+    "OutcomeUnknown",
+    "Tool",
+    "ToolCancelled",
+    "ToolContext",
+    "ToolError",
+    "ToolOptions",
+    "render_output",
+    "tool",
+]
+
+P = ParamSpec("P", default=...)
+R = TypeVar("R", default=Any)
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What every provider accepts as a tool's name."""
+
+DEFAULT_RETRIES = 2
+
+
+class ToolOptions(TypedDict, total=False):
+    """What `@tool(…)` takes. `Tool` says what each means, and its default."""
+
+    read_only: bool
+    idempotent: bool
+    pure: bool
+    repeatable: bool
+    timeout: float
+    retries: int | None
+    preview: Callable[..., str] | None
+    policy: Rule | Sequence[Rule] | None
+    name: str | None
+    description: str | None
+    max_output_chars: int
+
+
+class Tool(Generic[P, R]):
+    """A function as a tool. It stays callable like the function.
+
+    read_only         it changes nothing: runs without asking, and again after a failure
+    idempotent        a write that may be sent again with the same idempotency key
+    pure              read-only, and a function of its arguments alone: no network, no files, no clock
+    repeatable        called with the same arguments on purpose, e.g. to poll: never counts as no progress
+    timeout           seconds for one execution
+    retries           how often a failed read or idempotent write is tried again; other writes never are
+    preview           says what a call would do, from arguments that it names: shown to who approves
+    policy            rules that allow, ask or deny (`activities/policy.py`)
+    name, description what the model sees; the function's name and docstring if not given
+    max_output_chars  the model gets no more than this of an output; the whole is kept
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        read_only: bool = False,
+        idempotent: bool = False,
+        pure: bool = False,
+        repeatable: bool = False,
+        timeout: float = 60.0,
+        retries: int | None = None,
+        preview: Callable[..., str] | None = None,
+        policy: Rule | Sequence[Rule] | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        max_output_chars: int = 40_000,
+        local_names: Mapping[str, Any] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = _name(function, name)
+        self.read_only = read_only or pure
+        self.idempotent = idempotent
+        self.pure = pure
+        self.repeatable = repeatable
+        self.timeout = timeout
+        self.retries = _retries(self.name, retries, again=self.read_only or idempotent)
+        self.max_output_chars = max_output_chars
+        self.rules = as_rules(policy, f"tool {self.name!r}")
+        self.preview = preview
+
+        _refuse_generators(self.name, function)
+        signature = read_signature(self.name, function, local_names or {})
+        docstring = parse(inspect.getdoc(function))
+        self.description = description if description is not None else docstring.description
+        self.arguments = Arguments(self.name, signature, docstring.parameters)
+        self._context = signature.context
+        self._check()
+
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, as in its unit tests: no validation, no policy, no record."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.name} ({self.kind})>"
+
+    @property
+    def kind(self) -> Literal["read", "write", "pure"]:
+        return "pure" if self.pure else "read" if self.read_only else "write"
+
+    def declaration(self) -> ToolDeclaration:
+        """The tool as the model sees it."""
+        return ToolDeclaration(name=self.name, description=self.description, schema=self.arguments.schema)
+
+    def validate(self, arguments: JsonObject) -> dict[str, Any]:
+        """The model's arguments as Python values by name, defaults filled in; raises `InvalidArguments`."""
+        return self.arguments.validate(arguments)
+
+    async def describe(self, arguments: JsonObject, executor: ThreadPoolExecutor) -> str:
+        """What a call would do, by the tool's own `preview`; raises whatever that raises."""
+        if self.preview is None:
+            raise LookupError(f"the tool {self.name} has no preview")
+        run = functools.partial(self.preview, **bind_by_name(self.preview, self.validate(arguments)))
+        return render_output(await asyncio.get_running_loop().run_in_executor(executor, _in_thread, run))
+
+    async def call(self, context: ToolContext, validated: Mapping[str, Any], executor: ThreadPoolExecutor) -> Any:
+        """Run the function once with validated arguments: a coroutine here, a plain function in the executor."""
+        function: Callable[..., Any] = self.function
+        run = functools.partial(function, **validated, **dict.fromkeys(self._context, context))
+        try:
+            if inspect.iscoroutinefunction(function):
+                return await run()
+            loop = asyncio.get_running_loop()
+            state = contextvars.copy_context()
+            returned = await loop.run_in_executor(executor, state.run, functools.partial(_in_thread, run))
+            return await returned if inspect.isawaitable(returned) else returned
+        except (SystemExit, KeyboardInterrupt) as error:
+            # asyncio would let these two pass and stop the whole worker.
+            raise RuntimeError(f"the tool {self.name} tried to end the process: {error!r}") from error
+
+    def _check(self) -> None:
+        where = f"tool {self.name!r}"
+        if self.idempotent and self.read_only:
+            raise DefinitionError(
+                f"{where} is both {'pure' if self.pure else 'read_only'} and idempotent. `idempotent` is about a"
+                " write that may be sent again; reads always may. Keep one of the two."
+            )
+        if self.pure and self.repeatable:
+            raise DefinitionError(
+                f"{where} is both pure and repeatable, but a pure tool gives the same result every time. Remove one."
+            )
+        if self.pure and self._context:
+            raise DefinitionError(
+                f"{where} is pure, but takes a ToolContext: its result would not depend on its arguments alone."
+                " Say read_only=True instead, or remove the parameter."
+            )
+        if isinstance(self.timeout, bool) or not (0 < self.timeout < math.inf):
+            raise DefinitionError(f"{where} has timeout={self.timeout!r}. Give a positive number of seconds.")
+        if isinstance(self.max_output_chars, bool) or self.max_output_chars < 1:
+            raise DefinitionError(f"{where} has max_output_chars={self.max_output_chars!r}. Give a positive number.")
+        if self.preview is not None:
+            check_names(self.preview, self.arguments.names, f"the preview of {where}")
+        for rule in self.rules:
+            rule.check(self.arguments.names, f"a rule of {where}")
+
+
+class _Decorator:
+    """`@tool(read_only=True)`: makes a tool of the function below it."""
+
+    def __init__(self, options: ToolOptions, local_names: Mapping[str, Any]) -> None:
+        self._options = options
+        self._local_names = local_names
+
+    def __call__(self, function: Callable[P, R], /) -> Tool[P, R]:
+        return Tool(function, local_names=self._local_names, **self._options)
+
+
+@overload
+def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> Tool[P, R]: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> _Decorator: ...
+def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
+    """Make a function a tool: `@tool`, `@tool(read_only=True)`, or `tool(client.search, read_only=True)`.
+
+    `Tool` says what each option means. Raises `DefinitionError` for what can't be a tool.
+    """
+    for option in options.keys() - ToolOptions.__annotations__.keys():
+        known = sorted(ToolOptions.__annotations__)
+        near = difflib.get_close_matches(option, known, 1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"The options are {', '.join(known)}."
+        raise DefinitionError(f"@tool has no option {option!r}. {hint}")
+    decorate = _Decorator(options, sys._getframe(1).f_locals)
+    return decorate if function is None else decorate(function)
+
+
+def _in_thread(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except StopIteration as error:  # a future can't carry it: whoever waits would wait for ever
+        raise RuntimeError("the tool raised StopIteration") from error
+
+
+def _name(function: Callable[..., Any], given: str | None) -> str:
+    if not callable(function):
+        raise DefinitionError(f"@tool was given {function!r}, which is no function. Decorate a function with it.")
+    name = given if given is not None else getattr(function, "__name__", "")
+    if NAME.fullmatch(name):
+        return name
+    raise DefinitionError(
+        f"tool {name!r}: a tool's name has 1 to 64 letters, digits, '_' or '-', no others."
+        " Give another one with @tool(name=…)."
+    )
+
+
+def _retries(tool_name: str, given: int | None, *, again: bool) -> int:
+    if given is None:
+        return DEFAULT_RETRIES if again else 0
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise DefinitionError(f"tool {tool_name!r} has retries={given!r}. Give a whole number, 0 or more.")
+    if given and not again:
+        raise DefinitionError(
+            f"tool {tool_name!r} has retries={given}, but a write that is not idempotent is never tried again: it"
+            " could happen twice. Say read_only=True or idempotent=True if that is true, or remove retries."
+        )
+    return given
+
+
+def _refuse_generators(tool_name: str, function: Callable[..., Any]) -> None:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise DefinitionError(f"tool {tool_name!r} yields values. Return them all at once, e.g. as a list.")
