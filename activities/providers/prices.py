@@ -1,0 +1,50 @@
+"""What a model call cost at list prices, from the tables inside the genai-prices package; nothing is downloaded.
+
+The library is imported at the first question: its tables are large. It counts cached tokens as part of the input
+and reasoning as part of the output, as `Usage` does. Tokens written to a cache are priced as plain input.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from workflows.contracts import Usage
+
+_VENDORS: Final = {
+    "anthropic_messages": "anthropic",
+    "openai_responses": "openai",
+    "google_generate_content": "google",
+}
+
+
+def price(usage: Usage, model: str, api: str) -> float | None:
+    """The price in US dollars; None for a model that the tables don't know, which must count as unmeasured.
+
+    A scripted model costs what its script says, else nothing.
+    """
+    if api == "scripted":
+        return usage.cost_usd
+    import genai_prices
+
+    tokens = genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=min(usage.cached_tokens, usage.input_tokens),
+    )
+    for vendor in _vendors(model, api):
+        try:
+            return float(genai_prices.calc_price(tokens, model, provider_id=vendor).total_price)
+        except LookupError:
+            continue
+    return None
+
+
+def _vendors(model: str, api: str) -> Iterator[str | None]:
+    """Whose lists to look in: the API's own vendor, whoever makes models of that name (None), a reseller.
+
+    Many servers speak another vendor's API, so that the API alone says little.
+    """
+    if api in _VENDORS:
+        yield _VENDORS[api]
+    yield None
+    if "/" in model:
+        yield "openrouter"

@@ -1,0 +1,63 @@
+"""A price is a list price in dollars, or None: never a guess, never zero for want of a table."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from activities.providers.prices import price
+from workflows.contracts import Usage
+
+
+def test_input_and_output_are_priced_apart() -> None:
+    usage = Usage(input_tokens=1_000_000, output_tokens=100_000)
+
+    assert price(usage, "gpt-4o", "openai_responses") == pytest.approx(2.5 + 1.0)
+
+
+def test_cached_input_tokens_are_priced_once_and_lower() -> None:
+    usage = Usage(input_tokens=1000, cached_tokens=900)
+
+    assert price(usage, "claude-haiku-4-5-20251001", "anthropic_messages") == pytest.approx((100 * 1 + 900 * 0.1) / 1e6)
+
+
+def test_reasoning_tokens_are_part_of_the_output() -> None:
+    plain = Usage(output_tokens=500)
+    reasoned = Usage(output_tokens=500, reasoning_tokens=400)
+
+    assert price(reasoned, "gpt-4o", "openai_chat") == price(plain, "gpt-4o", "openai_chat") == pytest.approx(0.005)
+
+
+def test_more_cached_than_input_tokens_is_no_error() -> None:
+    assert price(Usage(input_tokens=10, cached_tokens=20), "gpt-4o", "openai_chat") == pytest.approx(12.5e-6)
+
+
+@pytest.mark.parametrize("api", ["anthropic_messages", "openai_responses", "openai_chat", "google_generate_content"])
+def test_an_unknown_model_has_no_price(api: str) -> None:
+    assert price(Usage(input_tokens=10, output_tokens=10), "no-such-model-7", api) is None
+
+
+def test_a_model_behind_another_vendors_api_has_its_makers_price() -> None:
+    usage = Usage(input_tokens=1000)
+
+    assert price(usage, "kimi-k2", "anthropic_messages") == price(usage, "kimi-k2", "openai_chat")
+    assert price(usage, "kimi-k2", "openai_chat") is not None
+
+
+def test_a_resold_model_is_found_under_its_full_name() -> None:
+    assert price(Usage(input_tokens=1000), "openai/gpt-4o", "openai_chat") == pytest.approx(0.0025)
+
+
+def test_a_scripted_model_costs_what_its_script_says() -> None:
+    assert price(Usage(input_tokens=10**6), "demo", "scripted") == 0.0
+    assert price(Usage(cost_usd=0.25), "demo", "scripted") == 0.25
+
+
+def test_the_tables_are_not_loaded_before_they_are_needed() -> None:
+    program = "import sys, activities.providers.prices; print('genai_prices' in sys.modules)"
+    root = Path(__file__).parents[3]
+
+    run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+
+    assert run.stdout == "False\n"
