@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import JsonValue
 
 from activities.errors import DefinitionError
-from activities.output import OutputSchema
+from activities.output_schema import OutputSchema
 from activities.policy import Condition, Rule, as_rules, matching
 from activities.tools import Tool
 from workflows.contracts import AgentSpec, JsonObject, Limits
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from activities.providers.scripted import Script
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-MODEL_APIS = ("anthropic", "openai", "openai-chat", "google", "scripted")
+MODEL_APIS = ("anthropic", "openai", "openai-chat", "scripted")
 OWN_SETTINGS = ("model", "messages", "input", "instructions", "system", "tools", "tool_choice", "stream")
 """Keys of the request body that Surefoot itself writes."""
 

@@ -89,11 +89,13 @@ def _run(file: Path) -> ModuleType:
 
 
 def _own_lines(error: BaseException, file: Path) -> str:
-    """The traceback from the user's file on: the frames above it are Python's importing and ours."""
-    frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename != str(file):
-        frames = frames.tb_next
-    return "".join(traceback.format_exception(type(error), error, frames, chain=True)).rstrip()
+    """The traceback as the user's own lines: without Python's importing above them and Surefoot's checks below."""
+    frames = traceback.extract_tb(error.__traceback__)
+    while frames and frames[0].filename != str(file):
+        del frames[0]
+    ours = str(Path(__file__).parent)
+    shown = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen importlib"))]
+    return "".join(traceback.format_list(shown) + traceback.format_exception_only(error)).rstrip()
 
 
 def _agents(module: ModuleType) -> Iterator[tuple[str, Agent]]:

@@ -129,10 +129,10 @@ def check_names(test: Test, names: Sequence[str], where: str) -> None:
 def bind_by_name(test: Test, validated: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the arguments that this test or preview has parameters for."""
     parameters = inspect.signature(test).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return dict(validated)
     offered = {WHOLE: dict(validated), **validated}
-    return {name: offered[name] for name in parameters if name in offered}
+    named = {name: offered[name] for name in parameters if name in offered}
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return {**validated, **named} if takes_all else named
 
 
 def _condition(rule: Rule, where: str) -> Condition:

@@ -4,12 +4,13 @@ Annotations may be strings (`from __future__ import annotations`): they are reso
 and in the scope where the tool is defined, one parameter at a time so that an error can name it.
 """
 
+import functools
 import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -38,11 +39,11 @@ class Signature:
 
 def read_signature(tool: str, function: Callable[..., Any], local_names: Mapping[str, Any]) -> Signature:
     """The parameters of a tool's function; raises `DefinitionError` for what can't be a tool's."""
-    plain = inspect.unwrap(function)
+    plain = underlying(function)
     scope = {**getattr(plain, "__globals__", {}), **_closure(plain), **local_names}
     parameters: list[Parameter] = []
     context: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in _open_parameters(tool, function):
         _refuse_shape(tool, parameter)
         annotation = _resolve(tool, parameter, scope)
         if is_context(annotation):
@@ -61,6 +62,26 @@ def is_context(annotation: Any) -> bool:
         members = [member for member in get_args(annotation) if member is not types.NoneType]
         return len(members) == 1 and is_context(members[0])
     return isinstance(annotation, type) and issubclass(annotation, ToolContext)
+
+
+def underlying(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function whose code is run: behind partials, decorators that say what they wrap, and callable objects."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    if inspect.isroutine(function) or isinstance(function, type):
+        return function
+    return cast(Callable[..., Any], type(function).__call__)
+
+
+def _open_parameters(tool: str, function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(f"tool {tool!r}: {error}. Wrap it in a function with annotated parameters.") from error
+    # What a partial binds by name is settled, and may be a secret: the model must neither see nor replace it.
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    return [parameter for parameter in parameters if parameter.name not in bound]
 
 
 def _closure(function: Callable[..., Any]) -> Mapping[str, Any]:

@@ -22,9 +22,9 @@ from activities.docstrings import parse
 from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
 from activities.policy import Rule, as_rules, bind_by_name, check_names
 from activities.providers.protocol import ToolDeclaration
-from activities.rendering import render_output
+from activities.tool_output import render_output
 from activities.schema import Arguments
-from activities.signature import read_signature
+from activities.signature import read_signature, underlying
 from activities.tool_context import ToolContext
 from workflows.contracts import JsonObject
 
@@ -112,7 +112,7 @@ class Tool(Generic[P, R]):
 
         _refuse_generators(self.name, function)
         signature = read_signature(self.name, function, local_names or {})
-        docstring = parse(inspect.getdoc(function))
+        docstring = parse(inspect.getdoc(underlying(function)))
         self.description = description if description is not None else docstring.description
         self.arguments = Arguments(self.name, signature, docstring.parameters)
         self._context = signature.context
@@ -224,6 +224,8 @@ def _in_thread(run: Callable[[], Any]) -> Any:
 def _name(function: Callable[..., Any], given: str | None) -> str:
     if not callable(function):
         raise DefinitionError(f"@tool was given {function!r}, which is no function. Decorate a function with it.")
+    if isinstance(function, Tool):
+        raise DefinitionError(f"tool {function.name!r} is a tool already. Remove one of its decorators.")
     name = given if given is not None else getattr(function, "__name__", "")
     if NAME.fullmatch(name):
         return name

@@ -14,10 +14,12 @@ _AS_PYTHON = SchemaSerializer(core_schema.any_schema())
 def render_output(value: object) -> str:
     """The text of a tool's return value.
 
-    A string stands as it is; None is `null`; models, dataclasses and containers are JSON; what JSON would
+    A string stands as it is; None is empty; models, dataclasses and containers are JSON; what JSON would
     spell as one string (a date, a UUID, an enum) stands without quotes; bytes are described, not shown.
     """
-    if isinstance(value, str) and type(value) is str:
+    if value is None:
+        return ""
+    if type(value) is str:
         return well_formed(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return _describe_bytes(value)
