@@ -12,7 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from activities import json_schema
 from activities.errors import DefinitionError
 from activities.explain import cut, problems
-from activities.tool_output import well_formed
+from activities.rendering import well_formed
 from activities.schema import schema_of
 from workflows.contracts import JsonObject
 

@@ -18,7 +18,7 @@ from pydantic_core import PydanticSerializationError, SchemaSerializer, core_sch
 
 from activities.errors import DefinitionError, InvalidArguments
 from activities.explain import cut, problems
-from activities.tool_output import well_formed
+from activities.rendering import well_formed
 from activities.signature import REQUIRED, Parameter, Signature
 from workflows.contracts import JsonObject
 from workflows.digest import whole_numbers

@@ -10,7 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -71,7 +71,7 @@ def underlying(function: Callable[..., Any]) -> Callable[..., Any]:
     function = inspect.unwrap(function)
     if inspect.isroutine(function) or isinstance(function, type):
         return function
-    return cast(Callable[..., Any], type(function).__call__)
+    return type(function).__call__
 
 
 def _open_parameters(tool: str, function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -22,7 +22,7 @@ from activities.docstrings import parse
 from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
 from activities.policy import Rule, as_rules, bind_by_name, check_names
 from activities.providers.protocol import ToolDeclaration
-from activities.tool_output import render_output
+from activities.rendering import render_output
 from activities.schema import Arguments
 from activities.signature import read_signature, underlying
 from activities.tool_context import ToolContext
