@@ -161,7 +161,7 @@ def _opinion(condition: Condition, validated: Mapping[str, Any]) -> tuple[Verdic
     name = _name(condition.test)
     try:
         answer = condition.test(**bind_by_name(condition.test, validated))
-    except Exception as error:  # rules are user code
+    except (Exception, SystemExit) as error:  # rules are user code
         return "ask", f"the policy rule {name} failed: {type(error).__name__}: {cut(str(error), 200)}"
     if condition.verdict is None:
         return _spoken(answer, name)

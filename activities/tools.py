@@ -12,7 +12,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
@@ -108,7 +108,7 @@ class Tool(Generic[P, R]):
         self.retries = _retries(self.name, retries, again=self.read_only or idempotent)
         self.max_output_chars = max_output_chars
         self.rules = as_rules(policy, f"tool {self.name!r}")
-        self.preview = preview
+        self._preview = preview
 
         _refuse_generators(self.name, function)
         signature = read_signature(self.name, function, local_names or {})
@@ -126,6 +126,10 @@ class Tool(Generic[P, R]):
         return f"<Tool {self.name} ({self.kind})>"
 
     @property
+    def has_preview(self) -> bool:
+        return self._preview is not None
+
+    @property
     def kind(self) -> Literal["read", "write", "pure"]:
         return "pure" if self.pure else "read" if self.read_only else "write"
 
@@ -137,27 +141,22 @@ class Tool(Generic[P, R]):
         """The model's arguments as Python values by name, defaults filled in; raises `InvalidArguments`."""
         return self.arguments.validate(arguments)
 
-    async def describe(self, arguments: JsonObject, executor: ThreadPoolExecutor) -> str:
-        """What a call would do, by the tool's own `preview`; raises whatever that raises."""
-        if self.preview is None:
-            raise LookupError(f"the tool {self.name} has no preview")
-        run = functools.partial(self.preview, **bind_by_name(self.preview, self.validate(arguments)))
-        return render_output(await asyncio.get_running_loop().run_in_executor(executor, _in_thread, run))
+    def preview(self, validated: Mapping[str, Any]) -> str | None:
+        """What a call with these arguments would do, in the tool's own words; raises whatever its code raises."""
+        if self._preview is None:
+            return None
+        return render_output(_contained(functools.partial(self._preview, **bind_by_name(self._preview, validated))))
 
     async def call(self, context: ToolContext, validated: Mapping[str, Any], executor: ThreadPoolExecutor) -> Any:
         """Run the function once with validated arguments: a coroutine here, a plain function in the executor."""
         function: Callable[..., Any] = self.function
         run = functools.partial(function, **validated, **dict.fromkeys(self._context, context))
-        try:
-            if inspect.iscoroutinefunction(function):
-                return await run()
-            loop = asyncio.get_running_loop()
-            state = contextvars.copy_context()
-            returned = await loop.run_in_executor(executor, state.run, functools.partial(_in_thread, run))
-            return await returned if inspect.isawaitable(returned) else returned
-        except (SystemExit, KeyboardInterrupt) as error:
-            # asyncio would let these two pass and stop the whole worker.
-            raise RuntimeError(f"the tool {self.name} tried to end the process: {error!r}") from error
+        if inspect.iscoroutinefunction(function):
+            return await _contained_coroutine(run())
+        loop = asyncio.get_running_loop()
+        state = contextvars.copy_context()
+        returned = await loop.run_in_executor(executor, state.run, functools.partial(_contained, run))
+        return await _contained_coroutine(returned) if inspect.isawaitable(returned) else returned
 
     def _check(self) -> None:
         where = f"tool {self.name!r}"
@@ -179,8 +178,8 @@ class Tool(Generic[P, R]):
             raise DefinitionError(f"{where} has timeout={self.timeout!r}. Give a positive number of seconds.")
         if isinstance(self.max_output_chars, bool) or self.max_output_chars < 1:
             raise DefinitionError(f"{where} has max_output_chars={self.max_output_chars!r}. Give a positive number.")
-        if self.preview is not None:
-            check_names(self.preview, self.arguments.names, f"the preview of {where}")
+        if self._preview is not None:
+            check_names(self._preview, self.arguments.names, f"the preview of {where}")
         for rule in self.rules:
             rule.check(self.arguments.names, f"a rule of {where}")
 
@@ -214,11 +213,21 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
     return decorate if function is None else decorate(function)
 
 
-def _in_thread(run: Callable[[], Any]) -> Any:
+def _contained(run: Callable[[], Any]) -> Any:
+    """Run a user's function without the exceptions that would break what is around it."""
     try:
         return run()
     except StopIteration as error:  # a future can't carry it: whoever waits would wait for ever
         raise RuntimeError("the tool raised StopIteration") from error
+    except (SystemExit, KeyboardInterrupt) as error:  # asyncio would let them pass and stop the whole worker
+        raise RuntimeError(f"the tool tried to end the process: {error!r}") from error
+
+
+async def _contained_coroutine(coroutine: Awaitable[Any]) -> Any:
+    try:
+        return await coroutine
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"the tool tried to end the process: {error!r}") from error
 
 
 def _name(function: Callable[..., Any], given: str | None) -> str:
