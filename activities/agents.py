@@ -136,7 +136,7 @@ def _models(where: str, model: object) -> tuple[Any, ...]:
 
 
 def _check_model(where: str, model: object) -> None:
-    if hasattr(model, "replies"):  # a Script
+    if hasattr(model, "reply_to"):  # a Script
         return
     if not isinstance(model, str):
         raise DefinitionError(f"{where} has model={model!r}. Give 'api:model name', a Script, or a list of these.")
