@@ -12,7 +12,15 @@ from pydantic import JsonValue
 
 from activities.providers.error_body import Said, read_body, redact, said
 from activities.providers.error_table import CODES, EXCEPTIONS, LATE_CODES, STATUSES, TEXTS, Kind
-from activities.providers.errors import ModelError, NotFound, Overloaded, Rejected, ToolUseFailed, Unauthenticated
+from activities.providers.errors import (
+    ModelError,
+    NotFound,
+    Overloaded,
+    RateLimited,
+    Rejected,
+    ToolUseFailed,
+    Unauthenticated,
+)
 from activities.providers.retry_delay import retry_delay
 
 KEY_ADVICE = "check the key in the provider's environment variable and what it may use"
@@ -36,6 +44,8 @@ def classify_answer(
     words = said(body)
     status = status or words.status
     kind = _kind(status, words)
+    if kind is not RateLimited:  # OpenAI sends the state of its limits with every answer
+        headers = {name: value for name, value in headers.items() if "ratelimit" not in name.lower()}
     delay = retry_delay(headers, body, now or datetime.now(UTC))
     error = kind(
         _message(kind, status, words), status=status, delay=delay, code=words.code, retryable=_told(kind, headers)
@@ -70,8 +80,8 @@ def _message(kind: Kind, status: int | None, words: Said) -> str:
     head = f"HTTP {status}" if status else "an error inside the answer"
     if kind is Unauthenticated:
         return f"the provider refused the key ({head}): {KEY_ADVICE}"
-    code = f" {words.code}" if words.code else ""
-    return f"{head}{redact(code)}: {words.told or 'no reason given'}"
+    code = f" ({redact(words.code)})" if words.code else ""
+    return f"{head}{code}: {words.told or 'no reason given'}"
 
 
 def _without_answer(failure: Exception) -> ModelError:

@@ -22,16 +22,16 @@ def clean_text(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def clean_json(value: JsonValue, depth: int = 0) -> JsonValue:
-    """A copy of the value with each string in it cleaned, keys included; ValueError if nested too deep."""
-    if depth > MAX_DEPTH:
-        raise ValueError(f"the JSON is nested more than {MAX_DEPTH} levels deep")
+def clean_json(value: JsonValue, levels: int = MAX_DEPTH) -> JsonValue:
+    """A copy of the value with each string in it cleaned, keys included; ValueError if nested deeper than `levels`."""
+    if levels < 0:
+        raise ValueError(f"the JSON is nested deeper than history can hold ({MAX_DEPTH} levels)")
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
-        return [clean_json(item, depth + 1) for item in value]
+        return [clean_json(item, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {clean_text(key): clean_json(item, depth + 1) for key, item in value.items()}
+        return {clean_text(key): clean_json(item, levels - 1) for key, item in value.items()}
     return value
 
 

@@ -1,0 +1,52 @@
+"""The Chat Completions API, of OpenAI and of every compatible server (`OPENAI_BASE_URL` says which).
+
+What one vendor does differently stands in `openai_vendors.py`; here is no branch on a vendor's name.
+"""
+
+from typing import TYPE_CHECKING
+
+from activities.providers.errors import Rejected, ToolUseFailed
+from activities.providers.failed_generation import turn_of_failed_generation
+from activities.providers.openai_chat_answer import chat_turn
+from activities.providers.openai_chat_request import chat_request
+from activities.providers.openai_connection import OpenAIConnection
+from activities.providers.openai_vendors import vendor
+from activities.providers.protocol import ModelRequest
+from activities.providers.recordable import recordable
+from workflows.contracts import Turn
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+API = "openai_chat"
+
+
+class OpenAIChat:
+    """Asks through an SDK client whose own retries are off.
+
+    A second server behind the same worker needs an `api` of its own, so that no server gets the other one's items.
+    """
+
+    def __init__(self, client: "AsyncOpenAI | None" = None, api: str = API) -> None:
+        self.api = api
+        self._connection = OpenAIConnection(client)
+
+    @classmethod
+    def from_environment(cls) -> "OpenAIChat":
+        """Built by the SDK's own variables, at the first call: a missing key fails calls, not the worker."""
+        return cls()
+
+    async def complete(self, request: ModelRequest) -> Turn:
+        """One model call; raises `ModelError`."""
+        if request.settings.get("stream"):
+            raise Rejected("the model settings ask for stream=true, but whole answers are read; remove the setting")
+        body = chat_request(request, self.api, vendor(self._connection.host))
+        try:
+            answer = await self._connection.post("/chat/completions", body)
+        except ToolUseFailed as failure:
+            return recordable(turn_of_failed_generation(failure, request))
+        return recordable(chat_turn(answer, request, self.api))
+
+    async def close(self) -> None:
+        """Release the SDK client's connections."""
+        await self._connection.close()
