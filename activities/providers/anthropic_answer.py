@@ -1,0 +1,141 @@
+"""Reads an answer of Anthropic's Messages API into a turn.
+
+Every content block is kept in the turn's native items, those of unknown types too: the API wants its own
+blocks back complete. Only `tool_use` blocks are calls for us; server and MCP calls ran at Anthropic.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from activities.providers.anthropic_history import API
+from activities.providers.errors import MalformedAnswer
+from activities.providers.json_text import clean_json, parse_arguments
+from activities.providers.protocol import call_id
+from workflows.contracts import (
+    CallPart,
+    JsonObject,
+    Native,
+    Part,
+    ReasoningPart,
+    StopReason,
+    TextPart,
+    Turn,
+    Usage,
+)
+
+MAX_TURN_BYTES: Final = 1_400_000
+"""What a turn may take in history, where a payload has 2 MB for it and the plan of its calls."""
+
+_STOPS: Final[Mapping[str, StopReason]] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_calls",
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "pause_turn": "pause",
+    "compaction": "pause",
+    "refusal": "refusal",
+}
+
+
+def read_answer(answer: JsonValue, number: int, model: str) -> Turn:
+    """The turn with this number; `model` was asked for. Raises `MalformedAnswer`."""
+    try:
+        answer = clean_json(answer)
+    except ValueError as error:
+        raise MalformedAnswer(f"{model} answered with JSON that can't be kept: {error}") from error
+    content = answer.get("content") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict) or not isinstance(content, list):
+        raise MalformedAnswer(f"{model} answered without a list of content blocks: {str(answer)[:200]}")
+    items = [item for item in content if isinstance(item, dict)]
+    if len(items) < len(content):
+        raise MalformedAnswer(f"{model} answered with a content block that is no object: {str(content)[:200]}")
+    stop, detail = _stop(answer)
+    turn = Turn(
+        number=number,
+        parts=list(_parts(items, number)),
+        native=Native(api=API, items=content, response_id=_container(answer)),
+        stop=stop,
+        stop_detail=detail,
+        model=_string(answer.get("model")) or model,
+        usage=_usage(answer.get("usage")),
+    )
+    size = len(turn.model_dump_json().encode())
+    if size > MAX_TURN_BYTES:
+        raise MalformedAnswer(
+            f"{model} answered with {size} bytes; at most {MAX_TURN_BYTES} can be recorded, lower its max_tokens"
+        )
+    return turn
+
+
+def _parts(items: list[JsonObject], number: int) -> Iterator[Part]:
+    calls = 0
+    for item in items:
+        kind = item.get("type")
+        if kind == "text" and (text := _string(item.get("text"))):
+            yield TextPart(text=text)
+        elif kind == "thinking" and (text := _string(item.get("thinking"))):
+            yield ReasoningPart(text=text)
+        elif kind == "tool_use":
+            arguments, raw = parse_arguments(item.get("input"))
+            yield CallPart(
+                id=call_id(number, calls),
+                provider_id=_string(item.get("id")),
+                tool=_string(item.get("name")) or "",
+                arguments=arguments,
+                raw=raw,
+            )
+            calls += 1
+
+
+def _stop(answer: JsonObject) -> tuple[StopReason, str | None]:
+    reason = _string(answer.get("stop_reason"))
+    if reason is None or reason not in _STOPS:
+        return "unknown", f"stop_reason {answer.get('stop_reason')!r}"
+    if reason == "stop_sequence":
+        return "end", _string(answer.get("stop_sequence"))
+    if reason == "refusal":
+        return "refusal", _refusal(answer.get("stop_details"))
+    return _STOPS[reason], reason if reason in ("model_context_window_exceeded", "compaction") else None
+
+
+def _refusal(details: JsonValue) -> str | None:
+    if not isinstance(details, dict):
+        return None
+    said = [text for key in ("category", "explanation") if (text := _string(details.get(key)))]
+    return ": ".join(said) or None
+
+
+def _container(answer: JsonObject) -> str | None:
+    container = answer.get("container")
+    return _string(container.get("id")) if isinstance(container, dict) else None
+
+
+def _usage(usage: JsonValue) -> Usage:
+    if not isinstance(usage, dict):
+        return Usage(model_calls=1, unmeasured=1)
+    iterations = usage.get("iterations")
+    # The totals leave out what a compaction or a fallback used; where the passes are listed, they are what is billed.
+    passes = [each for each in iterations if isinstance(each, dict)] if isinstance(iterations, list) else []
+    passes = passes or [usage]
+    cached = sum(_count(each, "cache_read_input_tokens") for each in passes)
+    written = sum(_count(each, "cache_creation_input_tokens") for each in passes)
+    details = usage.get("output_tokens_details")
+    return Usage(
+        input_tokens=sum(_count(each, "input_tokens") for each in passes) + cached + written,
+        output_tokens=sum(_count(each, "output_tokens") for each in passes),
+        cached_tokens=cached,
+        reasoning_tokens=_count(details, "thinking_tokens") if isinstance(details, dict) else 0,
+        model_calls=1,
+    )
+
+
+def _count(source: JsonObject, key: str) -> int:
+    value = source.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def _string(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,80 @@
+"""Anthropic's Messages API as a provider, without streaming.
+
+Bodies are posted and answers read as plain JSON through the SDK's client: the SDK's types would drop or alter
+blocks that they don't know. Importing this module does not import the SDK, which is slow.
+"""
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from activities.providers.anthropic_answer import read_answer
+from activities.providers.anthropic_history import API
+from activities.providers.anthropic_request import build_request
+from activities.providers.classify import classify, classify_answer
+from activities.providers.errors import MalformedAnswer, Unauthenticated
+from activities.providers.protocol import ModelRequest
+from workflows.contracts import Turn
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+SECONDS: Final = 3600.0
+"""Far beyond the activity's own limit. Left to its default, the SDK gives up after ten minutes."""
+
+
+class AnthropicMessages:
+    """The provider over one SDK client.
+
+    Of a request's settings, `betas` (a list) becomes the beta header, `tools` (server tools) join the declared
+    ones, and a `cache_control`, even None, replaces all cache marks; the others enter the body as they are.
+    """
+
+    api = API
+
+    def __init__(self, client: "AsyncAnthropic") -> None:
+        self._client = client
+
+    @classmethod
+    def from_environment(cls) -> "AnthropicMessages":
+        """A provider with the SDK's own settings: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and its other variables."""
+        from anthropic import AsyncAnthropic
+
+        return cls(AsyncAnthropic(max_retries=0, timeout=SECONDS))
+
+    async def complete(self, request: ModelRequest) -> Turn:
+        import httpx2
+
+        body, betas = build_request(request)
+        try:
+            response = await self._client.post(
+                "/v1/messages",
+                cast_to=httpx2.Response,
+                body=body,
+                options={
+                    "headers": {"anthropic-beta": ",".join(betas)} if betas else {},
+                    "timeout": SECONDS,
+                    "max_retries": 0,
+                },
+            )
+        except Exception as error:
+            raise _no_key(error) or classify(error) from None
+        try:
+            answer = json.loads(response.content)
+        except (ValueError, RecursionError):
+            raise MalformedAnswer(f"{request.model} answered with no JSON: {response.text[:200]!r}") from None
+        if isinstance(answer, dict) and answer.get("type") == "error":
+            raise classify_answer(None, response.headers, answer)
+        return read_answer(answer, request.turn, request.model)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _no_key(error: Exception) -> Unauthenticated | None:
+    # So the SDK says that it found no credentials, before it sends anything.
+    if not isinstance(error, TypeError) or "authentication method" not in str(error):
+        return None
+    return Unauthenticated(
+        "no key for Anthropic: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) where the worker runs, "
+        "and start the worker again"
+    )
