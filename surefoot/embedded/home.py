@@ -1,0 +1,91 @@
+"""The folder SUREFOOT_HOME: what lies where in it, and its making.
+
+The server's working directory is this folder and it is given the database's bare name, because SQLite
+reads `?`, `#` and `%` in a path as parts of a URI and would put the database somewhere else.
+"""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from surefoot.embedded.locks import unusable
+
+DATABASE = "temporal.db"
+LOG_LIMIT = 5_000_000
+
+
+@dataclass(frozen=True)
+class Home:
+    """Paths below SUREFOOT_HOME. `path` is absolute."""
+
+    path: Path
+
+    @property
+    def leases(self) -> Path:
+        """Locked, shared, by every process that needs the server."""
+        return self.path / "leases.lock"
+
+    @property
+    def supervisor(self) -> Path:
+        """Locked by the supervisor for as long as it lives."""
+        return self.path / "server.lock"
+
+    @property
+    def record(self) -> Path:
+        return self.path / "server.json"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "server.log"
+
+    @property
+    def marker(self) -> str:
+        """An argument on the server's command line by which it is known as the one of this home.
+
+        The server ignores settings that it doesn't know. Plain ASCII, whatever the path holds.
+        """
+        return f"surefoot.home={json.dumps(os.path.realpath(self.path))}"
+
+    def worker_lock(self, queue: str) -> Path:
+        return self.path / "workers" / f"{_file_name(queue)}.lock"
+
+    def worker_record(self, queue: str) -> Path:
+        return self.path / "workers" / f"{_file_name(queue)}.json"
+
+    def worker_log(self, queue: str, suffix: str) -> Path:
+        return self.path / "logs" / f"worker-{_file_name(queue)}-{suffix}.log"
+
+
+def prepare(path: Path) -> Home:
+    """The home at `path`, made if it isn't there. Raises HomeUnusable."""
+    home = Home(path)
+    try:
+        # Jobs' inputs and results lie here: nobody else's business.
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not any(path.iterdir()):
+            # Never in a folder that holds other things: they would vanish from version control.
+            (path / ".gitignore").write_text("*\n")
+        for folder in ("workers", "logs"):
+            (path / folder).mkdir(exist_ok=True)
+    except OSError as problem:
+        raise unusable(path, problem) from problem
+    return home
+
+
+def shown(path: Path) -> str:
+    """The path as it can be printed, also when its bytes are no text."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def bound_log(path: Path, limit: int = LOG_LIMIT) -> None:
+    """Put a log that outgrew `limit` bytes aside as `….1`. Its writers append, so it can be emptied under them."""
+    if path.exists() and path.stat().st_size > limit:
+        shutil.copyfile(path, path.with_name(path.name + ".1"))
+        os.truncate(path, 0)
+
+
+def _file_name(queue: str) -> str:
+    return quote(queue, safe=" ")[:200]
