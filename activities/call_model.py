@@ -1,0 +1,121 @@
+"""Asks the model once: reads the transcript, builds the request, and plans the calls of the turn that comes back.
+
+The provider's SDK does not retry; this activity counts the provider's failures, and Temporal repeats it.
+"""
+
+import asyncio
+import logging
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from temporalio import activity
+
+from activities.agents import Agent
+from activities.apps import App
+from activities.attempts import Attempt
+from activities.models import Models
+from activities.plans import plan_call
+from activities.prompts import instructions
+from activities.providers.errors import ModelError
+from activities.providers.prices import price
+from activities.providers.protocol import ModelRequest, Provider
+from activities.transcripts import Transcripts
+from workflows.contracts import AgentSpec, CallModel, Entry, LoadAgent, ModelReply, Turn
+
+log = logging.getLogger(__name__)
+LONGEST_DELAY = 300.0
+"""Longest wait that a provider may ask for, in seconds."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What the worker's operator may set for all its agents."""
+
+    heartbeat_seconds: float = 8.0
+    retry_seconds: float = 1.0
+    model_attempts: int = 6
+    history_events: int = 4000
+
+
+class ModelCaller:
+    """The activities that know agents and models."""
+
+    def __init__(
+        self, app: App, models: Models, transcripts: Transcripts, threads: ThreadPoolExecutor, timing: Timing
+    ) -> None:
+        self._app, self._models, self._transcripts = app, models, transcripts
+        self._threads, self._timing = threads, timing
+
+    @activity.defn
+    async def load_agent(self, request: LoadAgent) -> AgentSpec:
+        spec = self._app.agent(request.agent).spec()
+        timing = self._timing
+        return spec.model_copy(
+            update={
+                "heartbeat_seconds": timing.heartbeat_seconds,
+                "retry_seconds": timing.retry_seconds,
+                "model_attempts": timing.model_attempts,
+                "history_events": timing.history_events,
+            }
+        )
+
+    @activity.defn
+    async def call_model(self, request: CallModel) -> ModelReply:
+        attempt = Attempt()
+        agent = self._app.agent(request.agent)
+        async with attempt.beating():
+            info = attempt.info
+            entries = await self._transcripts.read(
+                activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
+            )
+            turn = await self._ask(attempt, agent, request, list(entries))
+            return await self._reply(agent, request, turn, attempt.ledger.failures)
+
+    async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:
+        try:
+            provider, model = self._models.find(request.model or agent.model)
+            wire = ModelRequest(
+                model=model,
+                instructions=instructions(agent, request.closing),
+                transcript=entries,
+                tools=[tool.declaration() for tool in agent.tools],
+                tool_choice="none" if request.closing else "auto",
+                max_output_tokens=agent.closing_tokens if request.closing else agent.max_output_tokens,
+                settings=agent.settings or {},
+                turn=request.turn,
+            )
+            async with asyncio.timeout(agent.model_timeout):
+                turn = await provider.complete(wire)
+        except ModelError as error:
+            await self._fail(attempt, type(error).__name__, str(error), error.retryable, error.delay)
+        except TimeoutError:
+            await self._fail(attempt, "TimedOut", f"no answer within {agent.model_timeout:g} seconds", True, None)
+        except Exception as error:
+            # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
+            log.exception("unclassified failure of model call %s in job %s", request.turn, attempt.info.workflow_id)
+            await self._fail(attempt, type(error).__name__, str(error), True, None)
+        return self._priced(turn, request.turn, provider, model)
+
+    async def _fail(self, attempt: Attempt, kind: str, message: str, retry: bool, delay: float | None) -> None:
+        """Let Temporal try again, after the provider's own delay if it named one, with jitter if it did not."""
+        wait = self._timing.retry_seconds * 2 ** min(attempt.ledger.failures, 6) * random.uniform(0.5, 1.0)
+        delay = min(delay, LONGEST_DELAY) if delay else min(wait, LONGEST_DELAY)
+        allowed = self._timing.model_attempts
+        await attempt.fail(kind, message[:4000], allowed=allowed, retry=retry, delay=delay)
+
+    @staticmethod
+    def _priced(turn: Turn, number: int, provider: Provider, model: str) -> Turn:
+        cost = price(turn.usage, turn.model or model, provider.api)
+        usage = turn.usage.model_copy(update={"cost_usd": cost} if cost is not None else {"unmeasured": 1})
+        return turn.model_copy(update={"usage": usage, "number": number})
+
+    async def _reply(self, agent: Agent, request: CallModel, turn: Turn, failures: int) -> ModelReply:
+        plans = [await plan_call(agent, call, self._threads) for call in turn.calls]
+        checked: dict[str, object] = {}
+        if agent.output is not None and not turn.calls and turn.stop == "end" and not request.closing:
+            value, problem = agent.check_output(turn.text)
+            checked = {"output": value, "output_problem": problem}
+        if failures:
+            checked["failed_attempts"] = failures
+        return ModelReply(turn=turn, plans=plans, **checked)

@@ -1,0 +1,56 @@
+"""Which provider a model string means, and the providers themselves: each built once, at first use.
+
+A model string is `<api>:<the provider's own name of the model>`; adapters import their SDK only when they are built.
+"""
+
+import importlib
+from collections.abc import Callable
+from typing import cast
+
+from activities.apps import App
+from activities.providers.errors import NotFound
+from activities.providers.protocol import Provider
+from activities.providers.scripted import Script, Scripted
+
+ADAPTERS = {
+    "anthropic": "activities.providers.anthropic_messages",
+    "openai": "activities.providers.openai_responses",
+    "openai-chat": "activities.providers.openai_chat",
+}
+"""Prefix of a model string → the module whose `from_environment()` builds the provider."""
+
+
+class Models:
+    """The providers of one worker process."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._built: dict[str, Provider] = {}
+
+    def find(self, model: str | Script) -> tuple[Provider, str]:
+        """The provider of a model, and the model's name there. Raises `NotFound`, or what building it raises."""
+        if isinstance(model, Script):
+            return self._once(f"script {id(model)}", lambda: Scripted(model)), "scripted"
+        prefix, colon, name = model.partition(":")
+        if prefix == "scripted" and colon:
+            path = self._app.folder / name
+            return self._once(model, lambda: Scripted(Script.load(path))), name
+        if prefix not in ADAPTERS or not name:
+            known = ", ".join(f"{each}:…" for each in [*ADAPTERS, "scripted"])
+            raise NotFound(f"no provider for model {model!r}: a model is written as one of {known}")
+        return self._once(prefix, lambda: _from_environment(prefix)), name
+
+    def _once(self, key: str, build: Callable[[], Provider]) -> Provider:
+        if key not in self._built:
+            self._built[key] = build()
+        return self._built[key]
+
+    async def close(self) -> None:
+        built, self._built = list(self._built.values()), {}
+        for provider in built:
+            await provider.close()
+
+
+def _from_environment(prefix: str) -> Provider:
+    module = importlib.import_module(ADAPTERS[prefix])
+    return cast(Provider, module.from_environment())

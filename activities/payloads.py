@@ -1,0 +1,123 @@
+"""How values are written to event history: JSON by pydantic without unset fields, compressed, and encrypted with a key.
+
+Client and worker must agree on this; a key, once used, must stay in the list for as long as histories written with it
+are read. Format: metadata `encoding` is `binary/surefoot-zstd` or `binary/surefoot-aesgcm`; the data holds the whole
+original payload.
+"""
+
+import base64
+import binascii
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+
+import zstandard
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from temporalio.api.common.v1 import Payload
+from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions
+from temporalio.converter import DataConverter, PayloadCodec
+
+ZSTD = b"binary/surefoot-zstd"
+AES = b"binary/surefoot-aesgcm"
+KEYS = "SUREFOOT_ENCRYPTION_KEYS"
+WORTH_COMPRESSING = 200
+LARGEST = 256 * 1024 * 1024
+NONCE_BYTES = 12
+
+
+class BadKeys(ValueError):
+    """The encryption keys in the environment can't be used."""
+
+
+class UnreadablePayload(ValueError):
+    """A payload in history can't be decoded with what this process has."""
+
+
+class Converter(PydanticPayloadConverter):
+    """JSON by pydantic; what was not set is not written, and read as its default."""
+
+    def __init__(self) -> None:
+        super().__init__(ToJsonOptions(exclude_unset=True))
+
+
+class Codec(PayloadCodec):
+    """Compresses what is worth it, then encrypts everything with the first of `keys` (id → 16 or 32 bytes), if any."""
+
+    def __init__(self, keys: Mapping[str, bytes] | None = None) -> None:
+        self._keys = {name: AESGCM(key) for name, key in (keys or {}).items()}
+        self._current = next(iter(self._keys), None)
+        self._compressor = zstandard.ZstdCompressor(level=3)
+        self._decompressor = zstandard.ZstdDecompressor()
+
+    async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
+        return [self._encrypt(self._compress(payload)) for payload in payloads]
+
+    async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
+        return [self._decode(payload) for payload in payloads]
+
+    def _compress(self, payload: Payload) -> Payload:
+        if len(payload.data) < WORTH_COMPRESSING:
+            return payload
+        packed = self._compressor.compress(payload.SerializeToString())
+        if len(packed) >= len(payload.data):
+            return payload
+        return Payload(metadata={"encoding": ZSTD}, data=packed)
+
+    def _encrypt(self, payload: Payload) -> Payload:
+        if self._current is None:
+            return payload
+        nonce = os.urandom(NONCE_BYTES)
+        sealed = self._keys[self._current].encrypt(nonce, payload.SerializeToString(), self._current.encode())
+        return Payload(metadata={"encoding": AES, "key": self._current.encode()}, data=nonce + sealed)
+
+    def _decode(self, payload: Payload) -> Payload:
+        encoding = payload.metadata.get("encoding")
+        if encoding == AES:
+            return self._decode(self._decrypt(payload))
+        if encoding == ZSTD:
+            return Payload.FromString(self._decompressor.decompress(payload.data, max_output_size=LARGEST))
+        return payload
+
+    def _decrypt(self, payload: Payload) -> Payload:
+        name = payload.metadata.get("key", b"").decode(errors="replace")
+        if name not in self._keys:
+            known = ", ".join(self._keys) or "none"
+            raise UnreadablePayload(
+                f"history is encrypted with key {name!r}, this process has: {known}; add that key to {KEYS}"
+            )
+        nonce, sealed = payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:]
+        try:
+            return Payload.FromString(self._keys[name].decrypt(nonce, sealed, name.encode()))
+        except InvalidTag:
+            raise UnreadablePayload(
+                f"history encrypted with key {name!r} does not open with the key of that name in {KEYS}:"
+                " the key was changed under its old name, or the data was altered"
+            ) from None
+
+
+def keys_from(text: str) -> dict[str, bytes]:
+    """Keys written as `id:base64,id:base64`; the first one encrypts, all of them decrypt."""
+    keys: dict[str, bytes] = {}
+    for position, part in enumerate(filter(None, text.split(",")), start=1):
+        name, colon, value = part.strip().partition(":")
+        try:
+            key = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            key = b""
+        if not colon or not name or len(key) not in (16, 32):
+            raise BadKeys(
+                f"{KEYS}: entry {position} is not ID:KEY with KEY 16 or 32 bytes in base64"
+                " (make one with: python -c 'import base64,os;print(base64.b64encode(os.urandom(32)).decode())')"
+            )
+        keys[name] = key
+    return keys
+
+
+def data_converter(environment: Mapping[str, str] = os.environ) -> DataConverter:
+    """What every client and worker of Surefoot uses."""
+    return dataclasses.replace(
+        DataConverter.default,
+        payload_converter_class=Converter,
+        payload_codec=Codec(keys_from(environment.get(KEYS, ""))),
+    )

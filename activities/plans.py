@@ -1,0 +1,68 @@
+"""How each call of a turn is to be handled, decided by the worker's current code right after the turn came in."""
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from activities.agents import Agent
+from activities.errors import InvalidArguments
+from activities.policy import evaluate
+from activities.tools import Tool
+from workflows.contracts import CallPart, CallPlan, Verdict
+from workflows.digest import digest
+
+log = logging.getLogger(__name__)
+RULE_SECONDS = 5.0
+RAW_SHOWN = 200
+
+
+async def judge(
+    agent: Agent, tool: Tool, validated: dict[str, Any], threads: ThreadPoolExecutor
+) -> tuple[Verdict, str]:
+    """What policy says of this call, and why. A rule that raises or hangs means ask."""
+    if not agent.has_rules(tool):
+        return ("ask", "write tools ask") if tool.kind == "write" else ("allow", "")
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(RULE_SECONDS):
+            return await loop.run_in_executor(threads, evaluate, agent, tool, validated)
+    except TimeoutError:
+        return "ask", f"a rule for {tool.name} gave no verdict within {RULE_SECONDS:g} seconds"
+
+
+async def plan_call(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> CallPlan:
+    """The plan for one call. Never raises: the turn that it belongs to is paid for."""
+    try:
+        return await _plan(agent, call, threads)
+    except Exception as error:
+        log.exception("no plan for call %s of %s", call.id, call.tool)
+        return CallPlan(call=call.id, kind="invalid", problem=f"This call could not be prepared: {error}")
+
+
+async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> CallPlan:
+    tool = agent.tool(call.tool)
+    if tool is None:
+        names = ", ".join(tool.name for tool in agent.tools) or "none"
+        problem = f"There is no tool {call.tool[:RAW_SHOWN]!r}. Tools that exist: {names}."
+        return CallPlan(call=call.id, kind="invalid", problem=problem)
+    if call.arguments is None:
+        shown = (call.raw or "")[:RAW_SHOWN]
+        problem = f"The arguments of {tool.name} are not a JSON object: {shown!r}. Send a JSON object."
+        return CallPlan(call=call.id, kind="invalid", problem=problem)
+    try:
+        validated = tool.validate(call.arguments)
+    except InvalidArguments as error:
+        return CallPlan(call=call.id, kind="invalid", problem=str(error), digest=digest(tool.name, call.arguments))
+    verdict, why = await judge(agent, tool, validated, threads)
+    return CallPlan(
+        call=call.id,
+        kind=tool.kind,
+        verdict=verdict,
+        digest=digest(tool.name, call.arguments),
+        seconds=tool.timeout,
+        **({"problem": f"Denied by policy: {why}"} if verdict == "deny" else {}),
+        **({"retries": tool.retries} if tool.kind != "write" or tool.idempotent else {}),
+        **({"repeatable": True} if tool.repeatable else {}),
+        **({"has_preview": True} if tool.has_preview else {}),
+    )

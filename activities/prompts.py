@@ -1,0 +1,25 @@
+"""The system prompt of a model call: the agent's own instructions, and what the loop has to say."""
+
+from activities.agents import Agent
+from workflows.contracts import Status
+from workflows.words import LIMIT_WORDS
+
+LOOP_NOTE = (
+    "You work in a bounded loop: you may call tools and read their results a limited number of times."
+    " Stop calling tools as soon as you know enough, and then answer."
+)
+CLOSING = (
+    "This is the end of the work on this answer: {why}. No tool can be called any more."
+    " Sum up in plain text what was found out and what was done, say what is missing or was not executed,"
+    " and ask whether to go on if more work is needed."
+)
+
+
+def instructions(agent: Agent, closing: Status | None) -> str:
+    """The instructions of this call only: the order to sum up stands here, never among the results, which are data."""
+    parts = [agent.instructions, LOOP_NOTE]
+    if agent.output is not None and not closing:
+        parts.append(agent.output_instructions())
+    if closing:
+        parts.append(CLOSING.format(why=LIMIT_WORDS.get(closing, closing)))
+    return "\n\n".join(part for part in parts if part)

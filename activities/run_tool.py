@@ -1,0 +1,173 @@
+"""Executes one call: policy once more, then the mark, then the function.
+
+The order is the promise: a write's function is called only after the server has acknowledged that it is about to be, so
+an attempt that finds the mark knows that an earlier one may have changed something.
+"""
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from temporalio import activity
+
+from activities.agents import Agent
+from activities.apps import App
+from activities.artifacts import Artifacts
+from activities.attempts import Attempt
+from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
+from activities.plans import judge
+from activities.tool_context import ToolContext
+from activities.tools import Tool, render_output
+from workflows.contracts import (
+    ArgumentsCheck,
+    CallDescription,
+    CheckArguments,
+    DescribeCall,
+    RunTool,
+    ToolReply,
+)
+from workflows.digest import digest
+
+log = logging.getLogger(__name__)
+PREVIEW_SECONDS = 10.0
+PREVIEW_CHARS = 20_000
+ERROR_CHARS = 4_000
+
+
+class ToolRunner:
+    """The activities that call users' tools. `threads` runs plain functions, so that they can't block the worker."""
+
+    def __init__(self, app: App, threads: ThreadPoolExecutor, artifacts: Artifacts) -> None:
+        self._app, self._threads, self._artifacts = app, threads, artifacts
+
+    @activity.defn
+    async def run_tool(self, request: RunTool) -> ToolReply:
+        attempt = Attempt()
+        agent = self._app.agent(request.agent)
+        tool = agent.tool(request.tool)
+        if tool is None:
+            return ToolReply(
+                status="error", content=f"The tool {request.tool} is no longer there; nothing was executed."
+            )
+        if attempt.ledger.started and tool.kind == "write" and not tool.idempotent:
+            return ToolReply(status="unknown")
+        async with attempt.beating():
+            try:
+                validated = tool.validate(request.arguments)
+            except InvalidArguments as error:
+                return ToolReply(status="error", content=f"Invalid arguments; nothing was executed. {error}")
+            verdict, why = await judge(agent, tool, validated, self._threads)
+            if verdict == "deny":
+                return ToolReply(status="denied", content=why)
+            if verdict == "ask" and not request.approved:
+                return ToolReply(status="ask", content=why)
+            if tool.kind == "write":
+                await attempt.mark_started()
+            return await self._call(attempt, agent, tool, request, validated)
+
+    async def _call(
+        self, attempt: Attempt, agent: Agent, tool: Tool, request: RunTool, validated: dict[str, Any]
+    ) -> ToolReply:
+        once = tool.kind == "write" and not tool.idempotent
+        context = _context(agent, tool, request.call, attempt.info.attempt)
+        try:
+            async with asyncio.timeout(tool.timeout) as bound:
+                value = await tool.call(context, validated, self._threads)
+        except ToolError as error:
+            return ToolReply(status="error", content=_short(str(error) or type(error).__name__))
+        except OutcomeUnknown:
+            return ToolReply(status="unknown" if tool.kind == "write" else "error", content="The outcome is unknown.")
+        except TimeoutError as error:
+            if bound.expired() and once:
+                return ToolReply(status="unknown")
+            text = f"no result within {tool.timeout:g} seconds" if bound.expired() else repr(error)
+            return await self._failed(attempt, tool, text)
+        except ToolCancelled:
+            raise asyncio.CancelledError from None
+        except Exception as error:
+            log.warning("tool %s failed in job %s", tool.name, context.job, exc_info=True)
+            return await self._failed(attempt, tool, f"{type(error).__name__}: {error}")
+        return self._keep(context, tool, render_output(value))
+
+    async def _failed(self, attempt: Attempt, tool: Tool, text: str) -> ToolReply:
+        """Try again as often as the tool allows; then the model is told."""
+        allowed = 1 if tool.kind == "write" and not tool.idempotent else tool.retries + 1
+        if attempt.ledger.failures + 1 < allowed:
+            await attempt.fail("ToolFailed", _short(text), allowed=allowed, retry=True)
+        return ToolReply(status="error", content=f"The tool failed: {_short(text)}")
+
+    def _keep(self, context: ToolContext, tool: Tool, text: str) -> ToolReply:
+        """The output, cut with a visible mark if it is too long for the model, and kept whole elsewhere."""
+        limit = tool.max_output_chars
+        if len(text) <= limit:
+            return ToolReply(status="ok", content=text)
+        try:
+            artifact = self._artifacts.keep(context.job, context.call, text)
+            where = "the whole output is kept for people"
+        except OSError as error:
+            log.error("the whole output of %s in job %s could not be kept: %s", context.call, context.job, error)
+            artifact, where = None, "the rest is lost, it could not be kept"
+        mark = f"\n[cut: {limit} of {len(text)} characters are shown; {where}]"
+        return ToolReply(status="ok", content=text[:limit] + mark, artifact=artifact)
+
+    @activity.defn
+    async def compute_tool(self, request: RunTool) -> ToolReply:
+        """A pure tool, as a local activity: no mark, no beat, no retry, since it gives the same again."""
+        agent = self._app.agent(request.agent)
+        tool = agent.tool(request.tool)
+        if tool is None or tool.kind != "pure":
+            return ToolReply(status="error", content=f"There is no pure tool {request.tool} any more.")
+        context = _context(agent, tool, request.call, 1)
+        try:
+            async with asyncio.timeout(tool.timeout):
+                value = await tool.call(context, tool.validate(request.arguments), self._threads)
+        except Exception as error:
+            told = isinstance(error, ToolError)
+            text = str(error) if told else f"The tool failed: {type(error).__name__}: {error}"
+            return ToolReply(status="error", content=_short(text))
+        return self._keep(context, tool, render_output(value))
+
+    @activity.defn
+    async def describe_call(self, request: DescribeCall) -> CallDescription:
+        tool = self._app.agent(request.agent).tool(request.tool)
+        if tool is None or not tool.has_preview:
+            return CallDescription()
+        try:
+            async with asyncio.timeout(PREVIEW_SECONDS):
+                loop = asyncio.get_running_loop()
+                validated = tool.validate(request.arguments)
+                text = await loop.run_in_executor(self._threads, tool.preview, validated) or ""
+        except Exception as error:  # a broken preview must not keep the call from being decided
+            text = f"(the preview failed: {type(error).__name__}: {_short(str(error))})"
+        return CallDescription(preview=text[:PREVIEW_CHARS])
+
+    @activity.defn
+    async def check_arguments(self, request: CheckArguments) -> ArgumentsCheck:
+        agent = self._app.agent(request.agent)
+        tool = agent.tool(request.tool)
+        if tool is None:
+            return ArgumentsCheck(problem=f"the tool {request.tool} is no longer there")
+        try:
+            validated = tool.validate(request.arguments)
+        except InvalidArguments as error:
+            return ArgumentsCheck(problem=str(error))
+        verdict, why = await judge(agent, tool, validated, self._threads)
+        if verdict == "deny":
+            return ArgumentsCheck(problem=f"policy denies this: {why}")
+        return ArgumentsCheck(digest=digest(tool.name, request.arguments))
+
+
+def _context(agent: Agent, tool: Tool, call: str, attempt: int) -> ToolContext:
+    job = activity.info().workflow_id or ""
+
+    def beat(_note: str) -> None:
+        if activity.is_cancelled():
+            raise ToolCancelled(f"job {job} was cancelled")
+
+    return ToolContext(job=job, call=call, tool=tool.name, agent=agent.name, attempt=attempt, beat=beat)
+
+
+def _short(text: str) -> str:
+    clean = text.encode("utf-8", "replace").decode()
+    return clean if len(clean) <= ERROR_CHARS else f"{clean[:ERROR_CHARS]} […]"

@@ -1,0 +1,55 @@
+"""Surefoot: durable agent jobs that never take the same step twice.
+
+Everything public is here; names are imported at first use, so that `surefoot --help` need not load an SDK.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from activities.agents import Agent as Agent
+    from activities.errors import OutcomeUnknown as OutcomeUnknown
+    from activities.errors import ToolError as ToolError
+    from activities.policy import allow_if as allow_if
+    from activities.policy import ask_if as ask_if
+    from activities.policy import deny_if as deny_if
+    from activities.providers.scripted import Script as Script
+    from activities.tool_context import ToolContext as ToolContext
+    from activities.tools import Tool as Tool
+    from activities.tools import tool as tool
+    from surefoot.client import Client as Client
+    from surefoot.job import Job as Job
+    from workflows.contracts import Limits as Limits
+    from workflows.contracts import Outcome as Outcome
+
+_HOMES = {
+    "Agent": "activities.agents",
+    "Client": "surefoot.client",
+    "Job": "surefoot.job",
+    "Limits": "workflows.contracts",
+    "Outcome": "workflows.contracts",
+    "OutcomeUnknown": "activities.errors",
+    "Script": "activities.providers.scripted",
+    "Tool": "activities.tools",
+    "ToolContext": "activities.tool_context",
+    "ToolError": "activities.errors",
+    "allow_if": "activities.policy",
+    "ask_if": "activities.policy",
+    "deny_if": "activities.policy",
+    "tool": "activities.tools",
+}
+
+__all__ = list(_HOMES)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'surefoot' has no attribute {name!r}; it has {', '.join(sorted(_HOMES))}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOMES, "__version__"])

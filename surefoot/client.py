@@ -1,0 +1,149 @@
+"""The way to jobs from Python: start, follow, list, decide, reply, stop.
+
+A client needs a Temporal server and no worker; what only a worker can answer says so. It never sees an agent's code:
+agents are named, and resolved where they run.
+"""
+
+import hashlib
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from temporalio.client import Client as Temporal
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from activities.rendering import well_formed
+from surefoot.errors import JobConflict, JobRunning, TooLarge
+from surefoot.job import Job, fetch_end
+from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
+from workflows.contracts import JobStart, Limits
+from workflows.desk import AGENT, PHASE
+
+WORKFLOW = "AgentJob"
+MESSAGE_BYTES = 1_000_000
+DEFAULT_QUEUE = "surefoot"
+
+
+class Client:
+    """Jobs on one Temporal server. `task_queue` is the queue that the app's workers serve."""
+
+    def __init__(self, temporal: Temporal, *, task_queue: str = DEFAULT_QUEUE) -> None:
+        self.temporal = temporal
+        self.task_queue = task_queue
+
+    @classmethod
+    async def connect(cls, *, task_queue: str | None = None, **overrides: Any) -> "Client":
+        """Connect by Temporal's own settings (`TEMPORAL_ADDRESS`, profiles, TLS, API key).
+
+        `overrides` are arguments of `temporalio.client.Client.connect`. Raises `ServerNotReached`.
+        """
+        from surefoot.connection import connect
+
+        return cls(await connect(**overrides), task_queue=task_queue or DEFAULT_QUEUE)
+
+    async def start(
+        self,
+        agent: str,
+        message: str,
+        *,
+        id: str | None = None,
+        limits: Limits | None = None,
+        total: Limits | None = None,
+        model: str | None = None,
+        by: str | None = None,
+        delay: timedelta | None = None,
+    ) -> Job:
+        """Start a job, or find the one that was started under the same `id` with the same agent and message.
+
+        `limits` changes the fields that it was given; the agent's own stay for the others. `delay` lets the job begin
+        later. Raises `JobConflict` if the id belongs to another job, `TooLarge` if the message is over 1 MB.
+        """
+        message = checked(message)
+        job = id or f"{agent}-{uuid.uuid4().hex[:8]}"
+        print_ = hashlib.sha256(f"{agent}\n{message}".encode()).hexdigest()
+        start = JobStart(agent=agent, message=message, by=by, limits=limits, total=total, model=model)
+        try:
+            await self._start(job, start, print_, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
+        except WorkflowAlreadyStartedError:
+            await self._same(job, print_)
+        return self.job(job)
+
+    async def _start(
+        self,
+        job: str,
+        start: JobStart,
+        print_: str,
+        reuse: WorkflowIDReusePolicy,
+        queue: str,
+        delay: timedelta | None = None,
+    ) -> None:
+        # No retry policy and no timeout, on purpose: a job never runs a second time, and waits as long as people do.
+        await self.temporal.start_workflow(
+            WORKFLOW,
+            start,
+            id=job,
+            task_queue=queue,
+            id_reuse_policy=reuse,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            memo={"agent": start.agent, "print": print_, "message": start.message[:200]},
+            search_attributes=TypedSearchAttributes(
+                [SearchAttributePair(AGENT, start.agent), SearchAttributePair(PHASE, "running")]
+            ),
+            static_summary=f"{start.agent}: {start.message[:80]}",
+            start_delay=delay,
+        )
+
+    async def _same(self, job: str, print_: str) -> None:
+        description = await self.temporal.get_workflow_handle(job).describe()
+        if await description.memo_value("print", None) != print_:
+            agent = await description.memo_value("agent", "?")
+            raise JobConflict(
+                f"job {job} exists already, with another input (agent {agent}); choose another id,"
+                f" or send it a message: surefoot reply {job} TEXT"
+            )
+
+    def job(self, id: str) -> Job:
+        """The job of this id; whether it exists is seen when it is asked for something."""
+        return Job(self.temporal, id)
+
+    async def reply(
+        self, id: str, message: str, *, by: str | None = None, limits: Limits | None = None, model: str | None = None
+    ) -> Job:
+        """Go on with a job that has ended, in any state: everything said so far is kept, and a new allowance begins.
+
+        Raises `JobRunning` if it has not ended (then `Job.steer` reaches it), `NoSuchJob`, `TooLarge`.
+        """
+        message = checked(message)
+        end = await fetch_end(self.temporal, id)
+        carry = end.carry
+        start = JobStart(agent=carry.agent, message=message, by=by, limits=limits, model=model, carry=carry)
+        try:
+            await self._start(id, start, end.print, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
+        except WorkflowAlreadyStartedError:
+            raise JobRunning(f"job {id} is running: somebody replied just now. Use: surefoot steer {id} TEXT") from None
+        return self.job(id)
+
+    async def jobs(self, *, agent: str | None = None, state: str | None = None, limit: int = 100) -> list[JobRow]:
+        """The newest jobs, one row each, however many runs they had."""
+        return await list_jobs(self.temporal, agent=agent, state=state, limit=limit)
+
+    async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
+        """Every call that waits for a person, oldest first."""
+        return await list_inbox(self.temporal, limit=limit)
+
+
+def checked(message: str) -> str:
+    """A message as history can hold it."""
+    message = well_formed(message)
+    size = len(message.encode())
+    if size > MESSAGE_BYTES:
+        raise TooLarge(
+            f"the message has {size} bytes, at most {MESSAGE_BYTES} fit into one: put the rest where a tool can read it"
+        )
+    return message

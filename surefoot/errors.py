@@ -1,0 +1,59 @@
+"""What goes wrong between people and jobs, in one tree. Each text says what was seen and what to do.
+
+SurefootError
+├── ServerNotReached   no Temporal server answers
+├── NoWorker           the server answers, but no worker does
+├── NoSuchJob          no job of this id (or it is past its retention)
+├── JobConflict        the id belongs to a job with another input
+├── JobRunning         a reply to a job that has not ended
+├── JobEnded           something for a running job was sent to one that has ended
+├── TooLarge           a text does not fit into one message
+└── DecisionRefused    a decision changed nothing; `kind` says why
+"""
+
+from workflows.contracts import Decided
+
+
+class SurefootError(Exception):
+    """Base of all of them."""
+
+
+class ServerNotReached(SurefootError):
+    """No Temporal server answers."""
+
+
+class NoWorker(SurefootError):
+    """The server holds the job, but no worker is up to look at it."""
+
+
+class NoSuchJob(SurefootError):
+    """There is no job of this id."""
+
+
+class JobConflict(SurefootError):
+    """The id is taken by a job that was started differently."""
+
+
+class JobRunning(SurefootError):
+    """The job has not ended yet."""
+
+
+class JobEnded(SurefootError):
+    """The job has ended."""
+
+
+class TooLarge(SurefootError):
+    """A text is too large for one message."""
+
+
+class DecisionRefused(SurefootError):
+    """A decision had no effect.
+
+    `kind` is `AlreadyDecided` (then `decided` tells by whom, when and what), `UnknownCall`, `StaleArguments`,
+    `InvalidArguments`, `NotAllowed` or `JobEnded`.
+    """
+
+    def __init__(self, kind: str, message: str, decided: Decided | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.decided = decided

@@ -1,0 +1,97 @@
+"""Lists over many jobs, from what the server itself keeps: visibility and the memo that each job writes of itself."""
+
+from datetime import datetime
+
+from pydantic import ValidationError
+from temporalio.client import Client as Temporal
+from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
+
+from surefoot.errors import SurefootError
+from surefoot.job import Job
+from surefoot.rpc import reaching
+from workflows.contracts import Pending, Record
+from workflows.desk import AGENT, PHASE, STATUS
+
+OUR_JOBS = "WorkflowType = 'AgentJob'"
+ENDS = {
+    WorkflowExecutionStatus.FAILED: "failed",
+    WorkflowExecutionStatus.TERMINATED: "cancelled",
+    WorkflowExecutionStatus.CANCELED: "cancelled",
+    WorkflowExecutionStatus.TIMED_OUT: "failed",
+}
+
+
+class JobRow(Record):
+    """One job in a list."""
+
+    job: str
+    agent: str
+    state: str
+    status: str | None = None
+    started_at: datetime
+    ended_at: datetime | None = None
+
+
+class InboxItem(Pending):
+    """A pending call, with the job that it belongs to."""
+
+    job: str
+
+
+async def list_jobs(temporal: Temporal, *, agent: str | None, state: str | None, limit: int) -> list[JobRow]:
+    wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
+    if agent:
+        wanted.append(f"{AGENT.name} = {_quoted(agent)}")
+    if state:
+        wanted.append("ExecutionStatus != 'Running'" if state == "ended" else f"{PHASE.name} = {_quoted(state)}")
+    rows: dict[str, JobRow] = {}
+    with reaching("?"):
+        async for run in temporal.list_workflows(" AND ".join(wanted)):
+            if (known := rows.get(run.id)) is None:
+                if len(rows) == limit:
+                    break
+                rows[run.id] = _row(run)
+            elif run.start_time < known.started_at:
+                # An earlier run of the same job: it was continued by a reply.
+                rows[run.id] = known.model_copy(update={"started_at": run.start_time})
+    return list(rows.values())
+
+
+def _row(run: WorkflowExecution) -> JobRow:
+    attributes = run.typed_search_attributes
+    ended = run.status != WorkflowExecutionStatus.RUNNING
+    status = attributes.get(STATUS) or ENDS.get(run.status) if ended and run.status else None
+    return JobRow(
+        job=run.id,
+        agent=attributes.get(AGENT) or "?",
+        state="ended" if ended else attributes.get(PHASE) or "running",
+        status=status,
+        started_at=run.start_time,
+        ended_at=run.close_time,
+    )
+
+
+async def list_inbox(temporal: Temporal, *, limit: int) -> list[InboxItem]:
+    items: list[InboxItem] = []
+    query = f"{OUR_JOBS} AND ExecutionStatus = 'Running' AND {PHASE.name} IN ('waiting', 'paused')"
+    with reaching("?"):
+        async for run in temporal.list_workflows(query):
+            items += [InboxItem(job=run.id, **dict(each)) for each in await _pending(temporal, run)]
+            if len(items) >= limit:
+                break
+    return sorted(items, key=lambda item: item.asked_at)[:limit]
+
+
+async def _pending(temporal: Temporal, run: WorkflowExecution) -> list[Pending]:
+    """From the memo where it holds everything, else from the job itself, else what the memo has."""
+    briefs = await run.memo_value("pending", None) or []
+    if all(brief["whole"] for brief in briefs):
+        return [Pending.model_validate(brief) for brief in briefs]
+    try:
+        return (await Job(temporal, run.id).view()).pending
+    except (SurefootError, ValidationError):
+        return [Pending.model_validate({**brief, "arguments": brief["arguments"] or {}}) for brief in briefs]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

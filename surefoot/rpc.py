@@ -1,0 +1,37 @@
+"""Temporal's errors as ours: one table from status codes to what a person can do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from temporalio.service import RPCError, RPCStatusCode
+
+from surefoot.errors import DecisionRefused, JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError
+
+UNREACHED = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.UNKNOWN, RPCStatusCode.ABORTED)
+NO_ANSWER = (RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION)
+
+
+@contextmanager
+def reaching(job: str) -> Iterator[None]:
+    """Maps what Temporal raises while a job is reached for."""
+    try:
+        yield
+    except RPCError as error:
+        raise _ours(job, error) from error
+
+
+def _ours(job: str, error: RPCError) -> SurefootError:
+    if error.status == RPCStatusCode.NOT_FOUND:
+        if "already completed" in error.message:
+            return JobEnded(f"job {job} has ended; go on with: surefoot reply {job} TEXT")
+        return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
+    if error.status in NO_ANSWER:
+        return NoWorker(
+            f"no worker answers for job {job}: start one with `surefoot worker --app FILE` ({error.message})"
+        )
+    if error.status in UNREACHED:
+        return ServerNotReached(f"the Temporal server does not answer: {error.message}; see: surefoot doctor")
+    return SurefootError(f"job {job}: {error.message} ({error.status.name})")
+
+
+__all__ = ["DecisionRefused", "reaching"]

@@ -1,0 +1,62 @@
+"""Fixtures that start what tests need: one real Temporal server for the whole run, and workers in this process."""
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client as Temporal
+from temporalio.testing import WorkflowEnvironment
+
+from activities.agents import Agent
+from activities.apps import App
+from activities.artifacts import Artifacts
+from activities.payloads import data_converter
+from surefoot.client import Client
+from worker import Settings, hosting
+from workflows.desk import AGENT, PHASE, STATUS
+
+TEMPORAL = Path(sys.executable).with_name("temporal")
+QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)
+
+Host = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture(scope="session")
+async def temporal() -> AsyncIterator[Temporal]:
+    """A client of a real server, started once, with timers as fine as the embedded server's."""
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(TEMPORAL),
+        dev_server_startup_timeout=timedelta(seconds=30),
+        dev_server_extra_args=[
+            "--dynamic-config-value",
+            'history.timerProcessorMaxTimeShift="10ms"',
+            "--dynamic-config-value",
+            "history.transferProcessorMaxPollRPS=2000",
+        ],
+        search_attributes=[AGENT, PHASE, STATUS],
+        data_converter=data_converter(),
+    ) as environment:
+        yield environment.client
+
+
+@pytest.fixture
+def host(temporal: Temporal, request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+    """`async with host(agent, …) as client:` a worker in this process on a queue of this test's own."""
+    queue = f"{request.node.name}"[:200]
+
+    @asynccontextmanager
+    async def start(*agents: Agent, settings: Settings = QUICK, cached: int = 1000) -> AsyncIterator[Client]:
+        chosen = Settings(
+            **{
+                **{name: getattr(settings, name) for name in Settings.__dataclass_fields__},
+                "artifacts": Artifacts(tmp_path / "artifacts"),
+                "max_cached_workflows": cached,
+            }
+        )
+        async with hosting(temporal, App(agents), task_queue=queue, settings=chosen):
+            yield Client(temporal, task_queue=queue)
+
+    return start

@@ -1,0 +1,206 @@
+"""The process that hosts workflows and activities for one app file: `python -m worker --app FILE`.
+
+It needs nothing but Temporal's own settings to find its server. SDK clients are built once here and closed with it.
+"""
+
+import argparse
+import asyncio
+import importlib.util
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from temporalio import workflow
+from temporalio.client import Client
+from temporalio.envconfig import ClientConfig
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.worker import Interceptor, Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.apps import App, load_app
+from activities.artifacts import Artifacts
+from activities.call_model import ModelCaller, Timing
+from activities.errors import DefinitionError
+from activities.models import Models
+from activities.payloads import data_converter
+from activities.run_tool import ToolRunner
+from activities.transcripts import Transcripts
+from workflows.agent_job import AgentJob
+
+log = logging.getLogger("surefoot.worker")
+DEFAULT_QUEUE = "surefoot"
+OURS = ("workflows", "activities", "surefoot")
+
+
+class Shadowed(ImportError):
+    """Another distribution's package stands where one of ours should."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an operator may set for a worker, each by the environment variable `SUREFOOT_<NAME>`."""
+
+    heartbeat_seconds: float = 8.0
+    retry_seconds: float = 1.0
+    model_attempts: int = 6
+    history_events: int = 4000
+    max_activities: int = 200
+    max_cached_workflows: int = 1000
+    shutdown_seconds: float = 10.0
+    sticky_seconds: float = 1.0
+    artifacts: Artifacts = field(default_factory=Artifacts.from_environment)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
+        values: dict[str, Any] = {"artifacts": Artifacts.from_environment(environment)}
+        for each in fields(cls):
+            name = f"SUREFOOT_{each.name.upper()}"
+            if each.name in values or name not in environment:
+                continue
+            kind: Callable[[str], float] = float if each.type is float or each.type == "float" else int
+            try:
+                values[each.name] = kind(environment[name])
+            except ValueError:
+                raise DefinitionError(
+                    f"{name}={environment[name]!r} is no number; the default is {each.default}"
+                ) from None
+        return cls(**values)
+
+
+def check_imports() -> None:
+    """Say what shadows our packages: other distributions may bring a `workflows` or an `activities` too."""
+    here = Path(__file__).resolve().parent
+    for name in OURS:
+        spec = importlib.util.find_spec(name)
+        origin = Path(spec.origin).resolve() if spec and spec.origin else None
+        if origin is None or origin.parent.parent != here:
+            raise Shadowed(
+                f"`import {name}` finds {origin or 'nothing'}, not Surefoot's {here / name}: another distribution or a"
+                f" folder on the path has that name. Remove it, or run in an environment of its own. Path: {sys.path}"
+            )
+
+
+def sandbox() -> SandboxedWorkflowRunner:
+    """The sandbox, with our pure contracts passed through (loading them anew for every job costs time), and no
+    import allowed that is not listed."""
+    restrictions = SandboxRestrictions.default.with_passthrough_modules(
+        "workflows", "pydantic", "pydantic_core", "annotated_types"
+    )
+    policy = (
+        workflow.SandboxImportNotificationPolicy.WARN_ON_DYNAMIC_IMPORT
+        | workflow.SandboxImportNotificationPolicy.RAISE_ON_UNINTENTIONAL_PASSTHROUGH
+    )
+    return SandboxedWorkflowRunner(restrictions=restrictions.with_import_notification_policy(policy))
+
+
+@asynccontextmanager
+async def hosting(
+    client: Client,
+    app: App,
+    *,
+    task_queue: str = DEFAULT_QUEUE,
+    settings: Settings | None = None,
+    interceptors: Sequence[Interceptor] = (),
+) -> AsyncIterator[Worker]:
+    """A running worker for `app`; on leaving, activities get `shutdown_seconds` to finish, and clients are closed."""
+    settings = settings or Settings()
+    models = Models(app)
+    threads = ThreadPoolExecutor(settings.max_activities, thread_name_prefix="tool")
+    timing = Timing(
+        heartbeat_seconds=settings.heartbeat_seconds,
+        retry_seconds=settings.retry_seconds,
+        model_attempts=settings.model_attempts,
+        history_events=settings.history_events,
+    )
+    caller = ModelCaller(app, models, Transcripts(), threads, timing)
+    runner = ToolRunner(app, threads, settings.artifacts)
+    worker = Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[AgentJob],
+        activities=[
+            caller.load_agent,
+            caller.call_model,
+            runner.run_tool,
+            runner.compute_tool,
+            runner.describe_call,
+            runner.check_arguments,
+        ],
+        workflow_runner=sandbox(),
+        interceptors=interceptors,
+        max_concurrent_activities=settings.max_activities,
+        max_cached_workflows=settings.max_cached_workflows,
+        graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
+        sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
+    )
+    try:
+        async with worker:
+            yield worker
+    finally:
+        await models.close()
+        # A tool's thread that hangs can't be ended; it must not keep the process from ending either.
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def runtime() -> Runtime:
+    """Core's own log goes to Python's logging: its default is stdout, which belongs to `--json`."""
+    forward = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
+    filters = TelemetryFilter(core_level="WARN", other_level="ERROR")
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=filters, forwarding=forward)))
+
+
+async def connect(**overrides: Any) -> Client:
+    """A client by Temporal's own settings: environment variables and profiles."""
+    config: dict[str, Any] = {"target_host": "localhost:7233", **ClientConfig.load_client_connect_config()}
+    return await Client.connect(**(config | overrides), data_converter=data_converter())
+
+
+class Idle:
+    """Notes when something last ran here, so that a worker nobody needs can end itself."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+
+async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
+    client = await connect(runtime=runtime())
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with hosting(client, app, task_queue=task_queue, settings=Settings.from_environment()):
+        log.info("serves queue %s: agents %s", task_queue, ", ".join(sorted(app.agents)))
+        await stop.wait()
+        log.info("stopping: running steps get a moment to finish")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until SIGINT or SIGTERM. 0 after a clean stop, 2 when the app can't be loaded."""
+    parser = argparse.ArgumentParser(prog="worker", description=__doc__)
+    parser.add_argument("--app", default=os.environ.get("SUREFOOT_APP"), help="app file (SUREFOOT_APP)")
+    parser.add_argument("--task-queue", default=os.environ.get("SUREFOOT_TASK_QUEUE") or DEFAULT_QUEUE)
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    if not options.app:
+        parser.error("no app file: give --app FILE or set SUREFOOT_APP")
+    try:
+        check_imports()
+        app = load_app(options.app)
+    except (Shadowed, DefinitionError) as error:
+        sys.stderr.write(f"worker: {error}\n")
+        return 2
+    asyncio.run(_serve(app, options.task_queue, None))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,558 @@
+"""Everything that enters event history, and nothing else.
+
+Whoever changes a model here changes what running jobs replay: fields may be added with a default,
+never renamed or removed, and a default never changes its value, since fields that were not set are
+left out of history (`activities/payloads.py`). No `extra="forbid"` for the same reason.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+JsonObject = dict[str, JsonValue]
+
+Status = Literal[
+    "complete",
+    "hit_iteration_cap",
+    "hit_tool_call_cap",
+    "hit_token_cap",
+    "hit_cost_cap",
+    "hit_wall_clock",
+    "no_progress",
+    "tool_failure",
+    "model_failure",
+    "invalid_output",
+    "cancelled",
+    "failed",
+]
+"""How a job ended. `failed`: the job itself could not run (unknown agent, a fault in workflow code)."""
+
+JobPhase = Literal["running", "waiting", "paused", "ended"]
+Choice = Literal["approve", "answer", "deny"]
+Settlement = Literal["happened", "not_happened", "give_up"]
+ResultStatus = Literal[
+    "ok",  # the tool returned, or a person said with what it returned
+    "error",  # the tool failed, or the call could not be made
+    "denied",  # refused by a person or by policy
+    "answered",  # a person answered in the tool's place
+    "not_executed",  # a limit, a stop or a cut-off answer came first
+    "unknown",  # started, and nobody saw its end
+]
+
+
+class Record(BaseModel):
+    """Base of all that is written to history: immutable values."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def model_post_init(self, _context: Any) -> None:
+        # Unset fields are not written; the tag of a union member must be.
+        if "kind" in type(self).model_fields:
+            self.model_fields_set.add("kind")
+
+
+class State(BaseModel):
+    """Base of what changes in place during a run, and is carried whole into the next one."""
+
+    def model_post_init(self, _context: Any) -> None:
+        # A list that is appended to would count as unset, and be left out.
+        self.model_fields_set.update(type(self).model_fields)
+
+
+# --- limits and usage ---------------------------------------------------------------------------
+
+
+class Limits(Record):
+    """What a job may spend on one message of a person.
+
+    `rounds` model calls with tools, `tool_calls` executed calls, `tokens` input and output together,
+    `seconds` of work (waiting for a person does not count), `cost_usd` at list prices. None means
+    no limit.
+    """
+
+    rounds: int | None = Field(default=10, ge=0)
+    tool_calls: int | None = Field(default=30, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    seconds: float | None = Field(default=None, ge=0)
+    cost_usd: float | None = Field(default=None, ge=0)
+
+    def changed(self, overrides: "Limits | None") -> "Limits":
+        """These limits with every field that `overrides` was explicitly given."""
+        if overrides is None:
+            return self
+        values = {name: getattr(self, name) for name in Limits.model_fields}
+        values |= {name: getattr(overrides, name) for name in overrides.model_fields_set}
+        return Limits(**values)
+
+
+class Usage(Record):
+    """What model calls consumed. Input tokens include cached ones.
+
+    `unmeasured` counts requests whose price or tokens nobody told us: unknown models, failed attempts.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
+    model_calls: int = 0
+    tool_calls: int = 0
+    failed_attempts: int = 0
+    unmeasured: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(**{n: getattr(self, n) + getattr(other, n) for n in Usage.model_fields})
+
+
+# --- the transcript -----------------------------------------------------------------------------
+
+
+class TextPart(Record):
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class ReasoningPart(Record):
+    """What the model showed of its thinking. Never sent back: the provider's own item is."""
+
+    kind: Literal["reasoning"] = "reasoning"
+    text: str
+
+
+class RefusalPart(Record):
+    kind: Literal["refusal"] = "refusal"
+    text: str
+
+
+class CallPart(Record):
+    """A tool call. `id` is Surefoot's own, unique in the job; `provider_id` is what the provider sent, if anything.
+
+    `arguments` is None when the provider's text was no JSON object; then `raw` holds that text.
+    """
+
+    kind: Literal["call"] = "call"
+    id: str
+    provider_id: str | None = None
+    tool: str
+    arguments: JsonObject | None = None
+    raw: str | None = None
+
+
+Part = Annotated[TextPart | ReasoningPart | RefusalPart | CallPart, Field(discriminator="kind")]
+
+
+class Native(Record):
+    """The provider's own items of a turn, verbatim: sent back unchanged to the same API, else dropped whole."""
+
+    api: str
+    items: list[JsonValue]
+    response_id: str | None = None
+
+
+StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "content_filter", "pause", "unknown"]
+
+
+class Turn(Record):
+    """What the model answered in one call."""
+
+    kind: Literal["turn"] = "turn"
+    number: int = 0
+    parts: list[Part] = []
+    native: Native | None = None
+    stop: StopReason = "end"
+    stop_detail: str | None = None
+    model: str = ""
+    usage: Usage = Usage()
+
+    @property
+    def calls(self) -> list[CallPart]:
+        return [part for part in self.parts if isinstance(part, CallPart)]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+class Message(Record):
+    """A person's message: the input, a reply, or a steer."""
+
+    kind: Literal["message"] = "message"
+    text: str
+    by: str | None = None
+
+
+class Note(Record):
+    """Surefoot's own word to the model, always after all results of a round."""
+
+    kind: Literal["note"] = "note"
+    text: str
+
+
+class Artifact(Record):
+    """Where the whole of an output lies that was cut for the model. `chars` is its full length."""
+
+    location: str
+    chars: int
+
+
+class Result(Record):
+    """The answer to one call, under Surefoot's id of that call."""
+
+    kind: Literal["result"] = "result"
+    call: str
+    tool: str
+    content: str
+    status: ResultStatus = "ok"
+    edited: bool = False
+    artifact: Artifact | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.status not in ("ok", "answered")
+
+
+Entry = Annotated[Message | Turn | Result | Note, Field(discriminator="kind")]
+
+
+class Segment(Record):
+    """The first `entries` transcript entries that the run `run_id` of this job recorded."""
+
+    run_id: str
+    entries: int
+
+
+class TranscriptPage(Record):
+    """A slice of one run's own entries, from `start`; `total` is how many the run has."""
+
+    start: int
+    entries: list[Entry]
+    total: int
+    earlier: list[Segment] = []
+
+
+# --- what activities are asked and answer --------------------------------------------------------
+
+
+class LoadAgent(Record):
+    agent: str
+
+
+class AgentSpec(Record):
+    """What the workflow needs to know of an agent; the rest stays on the worker."""
+
+    name: str
+    limits: Limits
+    total: Limits | None = None
+    closing: Literal["answer", "findings"] = "answer"
+    output_retries: int = 2
+    model_seconds: float = 900.0
+    model_attempts: int = 6
+    retry_seconds: float = 1.0
+    heartbeat_seconds: float = 8.0
+    history_events: int = 4000
+
+
+class CallModel(Record):
+    """One model call. The transcript is `earlier` segments, then this run's first `base` entries, then `new`.
+
+    `new` is None when the entries were too large to be handed over; the worker then reads
+    `base` to `length` by query.
+    """
+
+    agent: str
+    turn: int
+    model: str | None = None
+    earlier: list[Segment] = []
+    base: int = 0
+    new: list[Entry] | None = None
+    length: int = 0
+    closing: Status | None = None
+
+
+CallKind = Literal["read", "write", "pure", "invalid"]
+Verdict = Literal["allow", "ask", "deny"]
+
+
+class CallPlan(Record):
+    """How one call of a turn is to be handled, by the worker's current code.
+
+    `problem` is the model-facing text for a call that can't be made (kind `invalid`) or that policy denies.
+    `seconds` bounds one execution, `retries` is how often a failed one is tried again.
+    """
+
+    call: str
+    kind: CallKind
+    verdict: Verdict = "allow"
+    problem: str | None = None
+    digest: str = ""
+    seconds: float = 60.0
+    retries: int = 0
+    repeatable: bool = False
+    has_preview: bool = False
+
+
+class ModelReply(Record):
+    """A turn, the plan for each of its calls, and the check of a final answer against the output schema."""
+
+    turn: Turn
+    plans: list[CallPlan] = []
+    output: JsonValue = None
+    output_problem: str | None = None
+    failed_attempts: int = 0
+
+
+class RunTool(Record):
+    """One execution of one call. `approved` says that a person approved exactly these arguments."""
+
+    agent: str
+    call: str
+    tool: str
+    arguments: JsonObject
+    approved: bool = False
+
+
+class ToolReply(Record):
+    """How an execution ended.
+
+    `unknown`: a mark shows that it began and nobody saw its end. `ask`: policy now wants a decision first;
+    nothing ran. `denied`: policy now refuses; nothing ran.
+    """
+
+    status: Literal["ok", "error", "unknown", "ask", "denied"] = "ok"
+    content: str = ""
+    artifact: Artifact | None = None
+
+
+class DescribeCall(Record):
+    agent: str
+    call: str
+    tool: str
+    arguments: JsonObject
+
+
+class CallDescription(Record):
+    """The tool's own preview of a call, or why there is none."""
+
+    preview: str | None = None
+
+
+class CheckArguments(Record):
+    """Are these edited arguments valid for the same tool, and may they run at all?"""
+
+    agent: str
+    tool: str
+    arguments: JsonObject
+
+
+class ArgumentsCheck(Record):
+    problem: str | None = None
+    digest: str = ""
+
+
+# --- the gate -----------------------------------------------------------------------------------
+
+
+class Decision(Record):
+    """A person's answer to one pending call, bound to the call's id and the digest of its arguments.
+
+    `arguments` (with approve) replaces the arguments; `text` is the answer, or the reason of a denial.
+    """
+
+    call: str
+    digest: str
+    choice: Choice
+    arguments: JsonObject | None = None
+    text: str | None = None
+    by: str = "unknown"
+
+
+class Resolution(Record):
+    """A person's word on an unknown outcome: it happened (with `result`), it did not (run it), or give up."""
+
+    call: str
+    choice: Settlement
+    result: str | None = None
+    by: str = "unknown"
+
+
+class Decided(Record):
+    """What was decided on a call, by whom and when; `performed` once it was carried out."""
+
+    call: str
+    choice: str
+    by: str
+    at: datetime
+    text: str | None = None
+    digest: str = ""
+    edited_digest: str | None = None
+    performed: bool = False
+
+
+class Pending(Record):
+    """A call that waits for a person, with everything that the person needs."""
+
+    call: str
+    kind: Literal["decision", "unknown_outcome"]
+    agent: str
+    tool: str
+    arguments: JsonObject
+    digest: str
+    preview: str | None = None
+    why: str = ""
+    asked_at: datetime
+    expires_at: datetime | None = None
+    allowed: list[str]
+    problem: str | None = None
+
+
+class Steer(Record):
+    """A person's message to a running job; `id` makes sending it twice harmless."""
+
+    id: str
+    text: str
+    by: str | None = None
+
+
+# --- the job ------------------------------------------------------------------------------------
+
+
+class JobStart(Record):
+    """The input of an `AgentJob` run: a new job, a reply to an ended one (`carry`), or a continuation (`resumed`)."""
+
+    agent: str
+    message: str = ""
+    by: str | None = None
+    limits: Limits | None = None
+    total: Limits | None = None
+    model: str | None = None
+    carry: "JobState | None" = None
+    resumed: bool = False
+
+
+class Finding(Record):
+    call: str
+    tool: str
+    content: str
+    is_error: bool = False
+
+
+class NotDone(Record):
+    call: str
+    tool: str
+    arguments: JsonObject | None = None
+    why: str
+
+
+class Outcome(Record):
+    """The structured end of a job. A limit yields an outcome, never an exception."""
+
+    status: Status
+    answer: str | None = None
+    output: JsonValue = None
+    findings: list[Finding] = []
+    requires_human: bool = False
+    summary: str = ""
+    not_done: list[NotDone] = []
+    citations: list[str] = []
+    usage: Usage = Usage()
+    error: str | None = None
+
+
+class JobView(Record):
+    """The state of a job as people see it (`surefoot show`)."""
+
+    job: str
+    agent: str
+    state: JobPhase
+    rounds: int = 0
+    tool_calls: int = 0
+    pending: list[Pending] = []
+    decided: list[Decided] = []
+    usage: Usage = Usage()
+    entries: int = 0
+    history_events: int = 0
+    history_bytes: int = 0
+    outcome: Outcome | None = None
+
+
+CallPhase = Literal["queued", "asking", "approved", "running", "unknown", "done"]
+
+
+class CallState(State):
+    """One call of the open turn, on its way from plan to result. Mutable: part of the job's state."""
+
+    call: CallPart
+    plan: CallPlan
+    phase: CallPhase = "queued"
+    arguments: JsonObject = {}
+    digest: str = ""
+    edited: bool = False
+    approved: bool = False
+    preview: str | None = None
+    asked_at: datetime | None = None
+    problem: str | None = None
+    result: Result | None = None
+    told: bool = False
+    result_print: str = ""
+
+
+class Spent(State):
+    """What was used of an allowance so far."""
+
+    rounds: int = 0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+
+
+class RoundPrint(Record):
+    """The fingerprint of one round's calls and of their results; `polls` if all of them may repeat on purpose."""
+
+    calls: str
+    results: str
+    polls: bool = False
+
+
+class JobState(State):
+    """All that a job is, beside its transcript: carried into the next run by continue-as-new and by a reply."""
+
+    agent: str
+    spec: AgentSpec | None = None
+    model: str | None = None
+    limits: Limits = Limits()
+    total: Limits | None = None
+    earlier: list[Segment] = []
+    entries: int = 0
+    turns: int = 0
+    message: Spent = Field(default_factory=Spent)
+    overall: Spent = Field(default_factory=Spent)
+    calls: list[CallState] = []
+    turn_text: str = ""
+    decided: dict[str, Decided] = {}
+    early: dict[str, Decision] = {}
+    denied: list[str] = []
+    steers: list[Steer] = []
+    steers_seen: list[str] = []
+    prints: list[RoundPrint] = []
+    findings: list[Finding] = []
+    not_done: list[NotDone] = []
+    odd_turns: int = 0
+    bad_outputs: int = 0
+    closing: Status | None = None
+    paused: bool = False
+    stop_by: str | None = None
+
+
+class JobEnd(Record):
+    """The result of an `AgentJob` run: its outcome, and what a reply goes on from."""
+
+    outcome: Outcome
+    carry: JobState
+
+
+JobStart.model_rebuild()

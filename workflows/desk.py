@@ -1,0 +1,187 @@
+"""Where people meet a running job: what they see of it, and what they send to it.
+
+Decisions arrive here as updates and as signals; the memo and the search attributes that the inbox is made of are
+written here, so that they can't disagree with the state they are derived from.
+"""
+
+import asyncio
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows import policies, steps
+from workflows.contracts import (
+    CheckArguments,
+    Decided,
+    Decision,
+    JobPhase,
+    JobStart,
+    JobState,
+    JobView,
+    JsonObject,
+    Pending,
+    Resolution,
+    Steer,
+)
+from workflows.gate import Gate, refusal
+from workflows.outcomes import cut
+from workflows.transcript import Transcript
+
+AGENT = SearchAttributeKey.for_keyword("SurefootAgent")
+PHASE = SearchAttributeKey.for_keyword("SurefootState")
+STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
+
+CARRY_BYTES = 1_500_000
+STEER_BYTES = 1_000_000
+STEERS_SEEN = 1000
+MEMO_CHARS = 600
+EARLY_BYTES = 10_000
+
+
+class Desk:
+    """Reads and changes `state` on behalf of people; `Loop` waits for what changes."""
+
+    def __init__(self, state: JobState, transcript: Transcript, gate: Gate) -> None:
+        self._state, self._transcript, self._gate = state, transcript, gate
+        self._shown: tuple[JobPhase, list[Pending]] = ("running", [])
+        self._too_big = False
+
+    # --- what people see
+
+    def phase(self) -> JobPhase:
+        if self._state.paused:
+            return "paused"
+        return "waiting" if self._gate.pending() else "running"
+
+    def show(self) -> None:
+        """Write the job's phase and its pending calls where lists are made from, if they changed."""
+        now = (self.phase(), self._gate.pending())
+        if now == self._shown:
+            return
+        if now[0] != self._shown[0]:
+            workflow.upsert_search_attributes([PHASE.value_set(now[0])])
+        if now[1] != self._shown[1]:
+            workflow.upsert_memo({"pending": [brief(pending) for pending in now[1]] or None})
+        self._shown = now
+
+    def show_end(self, status: str) -> None:
+        changes: list[SearchAttributeUpdate[Any]] = [PHASE.value_set("ended"), STATUS.value_set(status)]
+        workflow.upsert_search_attributes(changes)
+        if self._shown[1]:
+            workflow.upsert_memo({"pending": None})
+
+    def view(self) -> JobView:
+        info = workflow.info()
+        spent = self._state.overall
+        return JobView(
+            job=info.workflow_id,
+            agent=self._state.agent,
+            state=self.phase(),
+            rounds=spent.rounds,
+            tool_calls=spent.usage.tool_calls,
+            pending=self._gate.pending(),
+            decided=list(self._state.decided.values()),
+            usage=spent.usage,
+            entries=len(self._transcript),
+            history_events=info.get_current_history_length(),
+            history_bytes=info.get_current_history_size(),
+        )
+
+    # --- what people send
+
+    async def decide(self, decision: Decision) -> Decided:
+        """Carry out a decision on a pending call; edited arguments are first checked against the same tool."""
+        self._gate.check(decision)
+        edited = await self._check_edit(decision) if decision.arguments is not None else None
+        decided = self._gate.apply(decision, workflow.now(), edited)
+        self.show()
+        return decided
+
+    async def decide_or_keep(self, decision: Decision) -> None:
+        """A decision by signal: its sender hears nothing, so what can't be used now is kept or noted."""
+        call = self._gate.find(decision.call)
+        if call is None and decision.call not in self._state.decided:
+            if len(decision.model_dump_json()) <= EARLY_BYTES:
+                self._gate.keep_early(decision)
+            return
+        try:
+            await self.decide(decision)
+        except ApplicationError as error:
+            workflow.logger.warning("decision on %s had no effect: %s", decision.call, error.message)
+            if call is not None and call.phase == "asking":
+                call.problem = cut(error.message, 1000)
+                self.show()
+
+    def decide_early(self, decision: Decision) -> None:
+        task = asyncio.create_task(self.decide_or_keep(decision))
+        self._early = task
+
+    async def _check_edit(self, decision: Decision) -> tuple[JsonObject, str]:
+        call = self._gate.check(decision)
+        assert decision.arguments is not None
+        request = CheckArguments(agent=self._state.agent, tool=call.call.tool, arguments=decision.arguments)
+        try:
+            checked = await workflow.execute_local_activity(steps.check_arguments, request, **policies.LOCAL)
+        except ActivityError as error:
+            raise refusal("NotAllowed", f"the edited arguments could not be checked: {error.cause}") from None
+        if checked.problem is not None:
+            raise refusal("InvalidArguments", f"edited arguments for {call.call.tool}: {checked.problem}")
+        return decision.arguments, checked.digest
+
+    def resolve(self, resolution: Resolution) -> Decided:
+        decided = self._gate.settle(resolution, workflow.now())
+        self.show()
+        return decided
+
+    def steer(self, steer: Steer) -> None:
+        """Keep a message for the end of the round; the same id is taken once."""
+        if steer.id in self._state.steers_seen:
+            return
+        waiting = sum(len(each.text) for each in self._state.steers)
+        if waiting + len(steer.text) > STEER_BYTES:
+            raise refusal(
+                "TooLarge",
+                f"{waiting} characters of messages wait for the end of this round already, and this one has"
+                f" {len(steer.text)}; send it again after the round",
+            )
+        self._state.steers = [*self._state.steers, steer]
+        self._state.steers_seen = [*self._state.steers_seen, steer.id][-STEERS_SEEN:]
+
+    # --- a new run for a long history
+
+    def history_is_long(self) -> bool:
+        if self._too_big or self._state.spec is None:
+            return False
+        info = workflow.info()
+        return (
+            info.is_continue_as_new_suggested() or info.get_current_history_length() >= self._state.spec.history_events
+        )
+
+    def carry(self) -> JobState:
+        segments = self._transcript.segments(workflow.info().run_id)
+        return self._state.model_copy(update={"earlier": segments, "entries": len(self._transcript)})
+
+    async def continue_as_new(self) -> None:
+        """Go on in a new run, unless the open turn is too large to be carried: then at its end."""
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        carry = self.carry()
+        if len(carry.model_dump_json(exclude_unset=True)) > CARRY_BYTES:
+            self._too_big = True
+            return
+        workflow.continue_as_new(JobStart(agent=self._state.agent, carry=carry, resumed=True))
+
+    def turn_ended(self) -> None:
+        self._too_big = False
+
+
+def brief(pending: Pending) -> JsonObject:
+    """A pending call as the memo holds it: small; long values are marked and read whole by query."""
+    arguments = pending.model_dump_json(include={"arguments"})
+    value: JsonObject = pending.model_dump(mode="json", exclude={"arguments"})
+    value["why"] = cut(pending.why, MEMO_CHARS)
+    value["preview"] = cut(pending.preview, MEMO_CHARS) if pending.preview is not None else None
+    value["arguments"] = pending.arguments if len(arguments) <= MEMO_CHARS else None
+    value["whole"] = value["arguments"] is not None and value["why"] == pending.why
+    return value

@@ -1,0 +1,188 @@
+"""The gate in front of calls that wait for a person: what is pending, what was decided, and what a decision may do.
+
+Decisions come as update and as signal with the same meaning; both are bound to the call's id and the digest of its
+arguments, and each is used once. The checks here are pure: an update validator may run them.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from pydantic import ValidationError
+from temporalio.exceptions import ApplicationError
+
+from workflows.contracts import CallState, Decided, Decision, JobState, JsonObject, Pending, Resolution, Result
+from workflows.words import ANSWERED, DENIED, HAPPENED
+
+DECISIONS = ["approve", "answer", "deny"]
+SETTLEMENTS = ["happened", "not_happened", "give_up"]
+EARLY_KEPT = 100
+DECIDED_KEPT = 1000
+
+
+def refusal(kind: str, message: str, decided: Decided | None = None) -> ApplicationError:
+    """The answer to a decision that changes nothing: `kind` is what a client branches on."""
+    return ApplicationError(message, *([decided] if decided else []), type=kind, non_retryable=True)
+
+
+def parse_decision(raw: object) -> Decision:
+    """A decision as it came in; anything that is not exactly one is refused."""
+    try:
+        return Decision.model_validate(raw, strict=True)
+    except ValidationError as error:
+        raise refusal("NotAllowed", f"this is no decision: {_faults(error)}; nothing was executed") from None
+
+
+def parse_resolution(raw: object) -> Resolution:
+    try:
+        return Resolution.model_validate(raw, strict=True)
+    except ValidationError as error:
+        raise refusal("NotAllowed", f"this is no resolution: {_faults(error)}; nothing was executed") from None
+
+
+def _faults(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'value'}: {e['msg']}" for e in error.errors()[:5])
+
+
+class Gate:
+    """Reads and changes the calls of the open turn in `state`."""
+
+    def __init__(self, state: JobState) -> None:
+        self._state = state
+
+    def pending(self) -> list[Pending]:
+        return [self._pending(call) for call in self._waiting()]
+
+    def _waiting(self) -> Iterator[CallState]:
+        return (call for call in self._state.calls if call.phase in ("asking", "unknown"))
+
+    def _pending(self, call: CallState) -> Pending:
+        doubtful = call.phase == "unknown"
+        assert call.asked_at is not None
+        return Pending(
+            call=call.call.id,
+            kind="unknown_outcome" if doubtful else "decision",
+            agent=self._state.agent,
+            tool=call.call.tool,
+            arguments=call.arguments,
+            digest=call.digest,
+            preview=call.preview,
+            why=self._state.turn_text,
+            asked_at=call.asked_at,
+            allowed=SETTLEMENTS if doubtful else DECISIONS,
+            problem=call.problem,
+        )
+
+    def find(self, call_id: str) -> CallState | None:
+        return next((call for call in self._state.calls if call.call.id == call_id), None)
+
+    # --- decisions
+
+    def check(self, decision: Decision) -> CallState:
+        """The pending call that `decision` is for; raises the refusal that its sender gets."""
+        call = self._asked(decision.call, "asking")
+        if decision.digest != call.digest:
+            raise refusal(
+                "StaleArguments",
+                f"call {decision.call} waits with arguments of digest {call.digest}, the decision is for"
+                f" {decision.digest}; read the inbox again and decide on what it shows",
+            )
+        if decision.choice == "answer" and decision.text is None:
+            raise refusal("NotAllowed", "an answer needs a text: what the model is told in the tool's place")
+        if decision.arguments is not None and decision.choice != "approve":
+            raise refusal("NotAllowed", f"arguments can be edited only with approve, not with {decision.choice}")
+        return call
+
+    def check_resolution(self, resolution: Resolution) -> CallState:
+        call = self._asked(resolution.call, "unknown")
+        if resolution.choice == "happened" and resolution.result is None:
+            raise refusal("NotAllowed", "happened needs a result: what the tool would have returned")
+        return call
+
+    def _asked(self, call_id: str, phase: str) -> CallState:
+        call = self.find(call_id)
+        if call is not None and call.phase == phase:
+            return call
+        if (earlier := self._state.decided.get(call_id)) is not None:
+            raise refusal(
+                "AlreadyDecided",
+                f"call {call_id} was already decided: {earlier.choice} by {earlier.by} at {earlier.at.isoformat()}",
+                earlier,
+            )
+        if call is None:
+            waiting = ", ".join(call.call.id for call in self._waiting()) or "none"
+            raise refusal("UnknownCall", f"no call {call_id} in this job; waiting for a person: {waiting}")
+        if call.phase == "unknown":
+            raise refusal("NotAllowed", f"call {call_id} was started and its outcome is unknown: resolve it instead")
+        raise refusal("NotAllowed", f"call {call_id} ({call.call.tool}) does not wait for this; it is {call.phase}")
+
+    def keep_early(self, decision: Decision) -> None:
+        """Keep a decision that came before its call; the oldest ones go when too many come."""
+        self._state.early[decision.call] = decision
+        while len(self._state.early) > EARLY_KEPT:
+            del self._state.early[next(iter(self._state.early))]
+
+    def apply(self, decision: Decision, now: datetime, edited: tuple[JsonObject, str] | None = None) -> Decided:
+        """Carry out a checked decision. `edited` are validated new arguments and their digest."""
+        call = self.check(decision)
+        if decision.choice == "approve":
+            call.phase, call.approved = "approved", True
+            if edited is not None:
+                call.arguments, call.digest = edited
+                call.edited = True
+        elif decision.choice == "answer":
+            self._finish(call, "answered", ANSWERED.format(by=decision.by, text=decision.text))
+        else:
+            reason = f": {decision.text}" if decision.text else "."
+            self._finish(call, "denied", DENIED.format(by=decision.by, reason=reason))
+            self._state.denied.append(call.digest)
+        return self._record(
+            Decided(
+                call=decision.call,
+                choice=decision.choice,
+                by=decision.by,
+                at=now,
+                text=decision.text,
+                digest=decision.digest,
+                edited_digest=edited[1] if edited else None,
+                performed=decision.choice != "approve",
+            )
+        )
+
+    def settle(self, resolution: Resolution, now: datetime) -> Decided:
+        """Carry out a checked resolution of an unknown outcome."""
+        call = self.check_resolution(resolution)
+        if resolution.choice == "happened":
+            self._finish(call, "ok", HAPPENED.format(by=resolution.by, result=resolution.result))
+        elif resolution.choice == "not_happened":
+            call.phase = "approved"
+        else:
+            self._finish(call, "unknown", f"Outcome unknown: {resolution.by} gave up finding out whether it happened.")
+        return self._record(
+            Decided(
+                call=resolution.call,
+                choice=resolution.choice,
+                by=resolution.by,
+                at=now,
+                text=resolution.result,
+                digest=call.digest,
+                performed=resolution.choice != "not_happened",
+            )
+        )
+
+    def performed(self, call: CallState) -> None:
+        """The call that a person let through has run."""
+        if (decided := self._state.decided.get(call.call.id)) is not None:
+            self._state.decided[call.call.id] = decided.model_copy(update={"performed": True})
+
+    def _record(self, decided: Decided) -> Decided:
+        self._state.decided[decided.call] = decided
+        while len(self._state.decided) > DECIDED_KEPT:
+            del self._state.decided[next(iter(self._state.decided))]
+        return decided
+
+    @staticmethod
+    def _finish(call: CallState, status: str, content: str) -> None:
+        call.result = Result.model_validate(
+            {"call": call.call.id, "tool": call.call.tool, "content": content, "status": status, "edited": call.edited}
+        )
+        call.phase = "done"

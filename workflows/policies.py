@@ -1,0 +1,63 @@
+"""How long each activity may take and how often it is tried: one table.
+
+An activity counts its own failures (`activities/attempts.py`) and ends its retries itself; what is counted
+here are attempts of any kind, so that a deploy or a crash of the worker does not use up a tool's retries.
+"""
+
+from datetime import timedelta
+from typing import TypedDict
+
+from temporalio.common import RetryPolicy
+from temporalio.workflow import ActivityCancellationType
+
+from workflows.contracts import AgentSpec, CallPlan
+
+INTERRUPTIONS = 30
+"""How many attempts may be lost to dying workers before a step is given up."""
+
+SLACK = timedelta(seconds=30)
+"""What an attempt may take beside the function that it runs."""
+
+
+class Options(TypedDict):
+    start_to_close_timeout: timedelta
+    heartbeat_timeout: timedelta
+    retry_policy: RetryPolicy
+    cancellation_type: ActivityCancellationType
+
+
+class LocalOptions(TypedDict):
+    start_to_close_timeout: timedelta
+    retry_policy: RetryPolicy
+
+
+LOCAL = LocalOptions(
+    start_to_close_timeout=timedelta(seconds=30),
+    retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=100), maximum_attempts=3),
+)
+
+
+def model(spec: AgentSpec) -> Options:
+    return _options(spec, spec.model_seconds, spec.model_attempts)
+
+
+def tool(spec: AgentSpec, plan: CallPlan) -> Options:
+    return _options(spec, plan.seconds, plan.retries + 1)
+
+
+def preview(spec: AgentSpec) -> Options:
+    return _options(spec, 30.0, 1)
+
+
+def _options(spec: AgentSpec, seconds: float, attempts: int) -> Options:
+    return Options(
+        start_to_close_timeout=timedelta(seconds=seconds) + SLACK,
+        heartbeat_timeout=timedelta(seconds=spec.heartbeat_seconds),
+        retry_policy=RetryPolicy(
+            initial_interval=timedelta(seconds=spec.retry_seconds),
+            maximum_interval=timedelta(seconds=60),
+            maximum_attempts=attempts + INTERRUPTIONS,
+            non_retryable_error_types=["PayloadsTooLarge"],
+        ),
+        cancellation_type=ActivityCancellationType.TRY_CANCEL,
+    )

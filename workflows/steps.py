@@ -1,0 +1,55 @@
+"""The activities that a workflow may ask for, by signature alone.
+
+The bodies live in `activities/`, which the workflow must not import; `worker.py` and mypy hold the pairs together.
+"""
+
+from temporalio import activity
+
+from workflows.contracts import (
+    AgentSpec,
+    ArgumentsCheck,
+    CallDescription,
+    CallModel,
+    CheckArguments,
+    DescribeCall,
+    LoadAgent,
+    ModelReply,
+    RunTool,
+    ToolReply,
+)
+
+
+@activity.defn
+async def load_agent(request: LoadAgent) -> AgentSpec:
+    """Local: what the workflow must know of an agent."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def call_model(request: CallModel) -> ModelReply:
+    """Ask the model once."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def run_tool(request: RunTool) -> ToolReply:
+    """Execute one call."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def compute_tool(request: RunTool) -> ToolReply:
+    """Local: execute one call of a pure tool."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def describe_call(request: DescribeCall) -> CallDescription:
+    """The tool's own preview of a call that waits for a person."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def check_arguments(request: CheckArguments) -> ArgumentsCheck:
+    """Local: are edited arguments valid for the same tool?"""
+    raise NotImplementedError

@@ -1,0 +1,51 @@
+"""What was said, each entry once: the entries that this run recorded, and where the earlier ones lie.
+
+An entry is in history as the result of the activity (or the input, or the signal) that made it, so it is rebuilt by
+replay and never carried along: a later run of the job points at the earlier run and its number of entries.
+"""
+
+from workflows.contracts import Entry, Segment, TranscriptPage
+
+HANDED_BYTES = 1_000_000
+"""Most bytes of entries that go into one `call_model`; what is larger is read by query."""
+
+PAGE_BYTES = 1_000_000
+"""Most bytes of entries in one page, unless a single entry is larger."""
+
+
+class Transcript:
+    """The entries of this run. `earlier` are whole segments of earlier runs of the same job, in order."""
+
+    def __init__(self, earlier: list[Segment]) -> None:
+        self.earlier = list(earlier)
+        self.own: list[Entry] = []
+        self._sizes: list[int] = []
+        self._handed = 0
+
+    def __len__(self) -> int:
+        return sum(segment.entries for segment in self.earlier) + len(self.own)
+
+    def append(self, *entries: Entry) -> None:
+        for entry in entries:
+            self.own.append(entry)
+            self._sizes.append(len(entry.model_dump_json(exclude_unset=True)))
+
+    def hand_over(self) -> tuple[int, list[Entry] | None]:
+        """How many own entries the last call was handed, and those that came since (None if too large)."""
+        base = self._handed
+        new = self.own[base:] if sum(self._sizes[base:]) <= HANDED_BYTES else None
+        self._handed = len(self.own)
+        return base, new
+
+    def page(self, start: int) -> TranscriptPage:
+        """Own entries from `start` on, as many as a page holds, at least one if there is one."""
+        end, size = start, 0
+        while end < len(self.own) and (end == start or size + self._sizes[end] <= PAGE_BYTES):
+            size += self._sizes[end]
+            end += 1
+        return TranscriptPage(start=start, entries=self.own[start:end], total=len(self.own), earlier=self.earlier)
+
+    def segments(self, run_id: str) -> list[Segment]:
+        """What the next run is told: the earlier segments and this run's own."""
+        own = [Segment(run_id=run_id, entries=len(self.own))] if self.own else []
+        return [*self.earlier, *own]

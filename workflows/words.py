@@ -1,0 +1,41 @@
+"""What Surefoot tells the model and people, in one place.
+
+These texts enter the transcript; changing one changes what a replayed job says, not what it does.
+"""
+
+from workflows.contracts import Status
+
+LIMIT_WORDS: dict[Status, str] = {
+    "hit_iteration_cap": "the step limit for this answer was reached",
+    "hit_tool_call_cap": "the limit of tool calls for this answer was reached",
+    "hit_token_cap": "the token limit for this answer was reached",
+    "hit_cost_cap": "the cost limit for this answer was reached",
+    "hit_wall_clock": "the time limit for this answer was reached",
+    "no_progress": "the same calls were repeated without progress",
+    "cancelled": "the job was stopped by a person",
+}
+
+NOT_EXECUTED = "Not executed: {why}."
+CUT_OFF = (
+    "Not executed: your answer was cut off at the output limit, so this call may be incomplete. Make it again, shorter."
+)
+INTERRUPTED = "Interrupted, outcome unknown: the job was cancelled while this ran; it may or may not have happened."
+CANCELLED_CALL = "Not executed: the job was cancelled."
+DENIED = "Denied by {by}{reason} The call was not executed; do not make it again with the same arguments."
+DENIED_BEFORE = "Denied: exactly this call was denied before, and was not executed. Do not make it again."
+ANSWERED = "Not executed. {by} answered in the tool's place: {text}"
+HAPPENED = "{result}\n[the tool's own answer was lost; {by} found out that it happened]"
+EDITED = "[a person edited the arguments of this call before it ran; they were {arguments}]\n{content}"
+TOO_LONG_ANSWER = "Your last answer was cut off at the output limit. Give a shorter one."
+EMPTY_ANSWER = "Your last answer was empty. Answer the question, or say what is missing."
+BAD_OUTPUT = "Your answer does not have the form that was asked for: {problem} Answer again in that form."
+
+
+def summary(status: Status, rounds: int, calls: int, error: str | None) -> str:
+    """One sentence on how a job ended."""
+    work = f"{rounds} round{'s' * (rounds != 1)} and {calls} tool call{'s' * (calls != 1)}"
+    if status == "complete":
+        return f"The job is complete after {work}."
+    if status in LIMIT_WORDS:
+        return f"The job ended after {work}: {LIMIT_WORDS[status]}."
+    return f"The job failed after {work}: {error or status}"
