@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,14 +50,40 @@ class Home:
         """
         return f"surefoot.home={json.dumps(os.path.realpath(self.path))}"
 
-    def worker_lock(self, queue: str) -> Path:
-        return self.path / "workers" / f"{_file_name(queue)}.lock"
+    def worker(self, queue: str, *, detached: bool) -> "WorkerPlace":
+        return WorkerPlace(self.path, f"{quote(queue, safe=' ')[:150]}{'.detached' if detached else ''}")
 
-    def worker_record(self, queue: str) -> Path:
-        return self.path / "workers" / f"{_file_name(queue)}.json"
+    def workers(self, queue: str) -> "list[WorkerPlace]":
+        """Where workers of this queue may be: one that ends with a command, and one that outlives it."""
+        return [self.worker(queue, detached=False), self.worker(queue, detached=True)]
 
-    def worker_log(self, queue: str, suffix: str) -> Path:
-        return self.path / "logs" / f"worker-{_file_name(queue)}-{suffix}.log"
+
+@dataclass(frozen=True)
+class WorkerPlace:
+    """The files of the one worker that may be here. The worker keeps `lock` locked."""
+
+    home: Path
+    name: str
+
+    @property
+    def lock(self) -> Path:
+        return self.home / "workers" / f"{self.name}.lock"
+
+    @property
+    def record(self) -> Path:
+        return self.home / "workers" / f"{self.name}.json"
+
+    @property
+    def marker(self) -> str:
+        """An argument of the worker's command line, by which it is known."""
+        return f"surefoot.worker={json.dumps(os.path.realpath(self.lock))}"
+
+    def new_log(self, stamp: str) -> Path:
+        return self.home / "logs" / f"worker-{self.name}-{stamp}.log"
+
+    def logs(self) -> list[Path]:
+        """Oldest first."""
+        return sorted((self.home / "logs").glob(f"worker-{escape(self.name)}-[0-9]*.log"))
 
 
 def prepare(path: Path) -> Home:
@@ -85,7 +112,3 @@ def bound_log(path: Path, limit: int = LOG_LIMIT) -> None:
     if path.exists() and path.stat().st_size > limit:
         shutil.copyfile(path, path.with_name(path.name + ".1"))
         os.truncate(path, 0)
-
-
-def _file_name(queue: str) -> str:
-    return quote(queue, safe=" ")[:200]

@@ -160,7 +160,7 @@ async def serve_foreground(settings: Settings, *, ui: bool = False) -> AsyncIter
     """The embedded server for `surefoot dev`: it ends with this block, and with this process.
 
     A server that already runs in the background is used as it is. Raises HomeInUse if another
-    foreground process serves this home. To be entered in the main thread.
+    foreground process serves this home.
     """
     held = ServerLease(open_home(settings), settings.idle_seconds)
     process: subprocess.Popen[bytes] | None = None

@@ -1,0 +1,201 @@
+"""Workers as processes of this machine: started, found, replaced when their app changed, ended.
+
+A queue has two places: one for a worker that ends with the command that started it, one for a detached
+worker that outlives it. The newest code wins: a worker of either kind that loaded an older app file is
+asked to end; running steps are then retried by its successor, as after any deploy.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from surefoot.embedded import launch, locks, processes
+from surefoot.embedded.errors import WorkerFailed
+from surefoot.embedded.home import Home, WorkerPlace, prepare, shown
+from surefoot.embedded.pacing import POLL_SECONDS, Steps, drive_async
+from surefoot.embedded.worker_record import WorkerRecord, read
+from surefoot.settings import Settings
+
+if TYPE_CHECKING:
+    import asyncio
+
+START_SECONDS = 30.0
+WATCH_SECONDS = 0.5
+MOST_RACES = 5
+MOST_STARTS = 4
+STARTS_WINDOW = 60.0
+LOGS_KEPT = 20
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker that is up. `process` is None if it isn't our child, and then it doesn't end with us."""
+
+    pid: int
+    queue: str
+    log: Path
+    process: "subprocess.Popen[bytes] | None" = None
+
+    async def stop(self) -> None:
+        """End it if it is ours: asked first, killed with its process group after ten seconds."""
+        if self.process is not None:
+            await drive_async(processes.end_child(self.process))
+
+
+def alive(settings: Settings, queue: str) -> bool:
+    """Is a worker of this queue up, of either kind?"""
+    return any(locks.is_held(place.lock) for place in Home(settings.home).workers(queue))
+
+
+async def spawn(
+    settings: Settings, app: Path, queue: str, *, detached: bool, worker_idle_seconds: float | None = None
+) -> Worker:
+    """A worker of this queue with the present code of `app`: one that is up, else a new process.
+
+    `detached` asks for one that outlives us; it ends by itself after `worker_idle_seconds` without work.
+    Raises WorkerFailed.
+    """
+    if sys.platform == "win32":
+        raise WorkerFailed("Workers are not started by themselves on Windows: run `python -m worker --app FILE`.")
+    return await drive_async(_spawn(settings, app, queue, detached, worker_idle_seconds))
+
+
+async def stop(settings: Settings, queue: str) -> bool:
+    """End every local worker of this queue. True if there was one."""
+    ended = [await drive_async(processes.end(place.marker)) for place in Home(settings.home).workers(queue)]
+    return any(ended)
+
+
+class Hosting:
+    """A queue that is served while this is held."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self._watch: asyncio.Task[NoReturn] | None = None
+
+    async def lost(self) -> NoReturn:
+        """Never returns; raises WorkerFailed once no worker can be had."""
+        import asyncio
+
+        assert self._watch is not None, "a queue is watched while it is held"
+        await asyncio.shield(self._watch)
+        raise AssertionError("the watch of a queue never returns")
+
+
+@asynccontextmanager
+async def serve(settings: Settings, app: Path, queue: str) -> AsyncIterator[Hosting]:
+    """Keep a worker up for this queue: ours or somebody else's, and a new one when that has gone."""
+    import asyncio
+
+    hosting = Hosting(await spawn(settings, app, queue, detached=False))
+    watch = asyncio.create_task(_keep(hosting, settings, app, queue), name="surefoot-worker")
+    hosting._watch = watch
+    try:
+        yield hosting
+    finally:
+        watch.cancel()
+        await asyncio.gather(watch, return_exceptions=True)
+        await hosting.worker.stop()
+
+
+async def _keep(hosting: Hosting, settings: Settings, app: Path, queue: str) -> NoReturn:
+    import asyncio
+
+    starts: deque[float] = deque(maxlen=MOST_STARTS)
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        process = hosting.worker.process
+        if process.poll() is None if process is not None else alive(settings, queue):
+            continue
+        failed = process is not None and process.returncode > 0
+        if failed or (len(starts) == MOST_STARTS and time.monotonic() - starts[0] < STARTS_WINDOW):
+            raise WorkerFailed(_obituary(hosting.worker, "again and again" if not failed else "by itself"))
+        starts.append(time.monotonic())
+        hosting.worker = await spawn(settings, app, queue, detached=False)
+
+
+def _spawn(settings: Settings, app: Path, queue: str, detached: bool, idle: float | None) -> Steps[Worker]:
+    app = Path(os.path.abspath(app))
+    home = prepare(settings.home)
+    if not app.is_file():
+        raise WorkerFailed(f"The app file {shown(app)} does not exist. Give its path with --app or SUREFOOT_APP.")
+    for _ in range(MOST_RACES):
+        running = yield from _up_to_date(home, app, queue)
+        wanted = [record for record, is_detached in running if is_detached or not detached]
+        if wanted:
+            return Worker(wanted[0].pid, queue, Path(wanted[0].log))
+        worker = yield from _start(settings, home.worker(queue, detached=detached), app, queue, detached, idle)
+        if worker is not None:
+            return worker
+    raise WorkerFailed(
+        f"Other processes took the place of the worker of queue {queue!r} {MOST_RACES} times; try again."
+    )
+
+
+def _up_to_date(home: Home, app: Path, queue: str) -> Steps[list[tuple[WorkerRecord, bool]]]:
+    """The workers that are up, each with whether it is detached; those with older code are ended first."""
+    running = []
+    for place, detached in zip(home.workers(queue), (False, True), strict=True):
+        if not locks.is_held(place.lock):
+            continue
+        record = read(place.record)
+        if record is not None and record.serves(app):
+            running.append((record, detached))
+        else:
+            yield from processes.end(place.marker)
+    return running
+
+
+def _start(
+    settings: Settings, place: WorkerPlace, app: Path, queue: str, detached: bool, idle: float | None
+) -> Steps[Worker | None]:
+    """Start a worker and wait until it has its place. None if another process was faster."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+    log = place.new_log(stamp)
+    options = ["--home", str(settings.home), "--queue", queue, "--app", str(app), "--log", str(log)]
+    options += [] if detached else ["--owner", str(os.getpid())]
+    options += ["--embedded", "--idle-seconds", str(settings.idle_seconds)] if settings.embedded else []
+    environment = {**os.environ, "SUREFOOT_HOME": str(settings.home)}
+    if detached and idle is not None:
+        environment["SUREFOOT_WORKER_IDLE_SECONDS"] = str(idle)
+    _prune(place)
+    process = launch.start("surefoot.embedded.host", place.marker, *options, log=log, environment=environment)
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None:
+        record = read(place.record)
+        if not detached and record is not None and record.log == str(log):
+            return Worker(process.pid, queue, log, process)
+        if time.monotonic() > deadline:
+            yield from processes.end_child(process)
+            raise WorkerFailed(f"A worker did not start within {START_SECONDS:.0f} s. Its log is {shown(log)}.")
+        yield POLL_SECONDS
+    if process.returncode == launch.TAKEN:
+        log.unlink(missing_ok=True)
+        return None
+    record = read(place.record)
+    if detached and process.returncode == launch.LAUNCHED and record is not None:
+        return Worker(record.pid, queue, log)
+    raise WorkerFailed(_obituary(Worker(process.pid, queue, log, process), "before it served anything"))
+
+
+def _obituary(worker: Worker, when: str) -> str:
+    code = worker.process.returncode if worker.process is not None else "unknown"
+    try:
+        said = "\n".join(worker.log.read_text(errors="replace").splitlines()[-5:])
+    except OSError:
+        said = ""
+    ended = f"The worker of queue {worker.queue!r} ended {when} (exit code {code})."
+    return f"{ended} Its log {shown(worker.log)} ends with:\n{said}"
+
+
+def _prune(place: WorkerPlace) -> None:
+    for log in place.logs()[: -LOGS_KEPT + 1]:
+        log.unlink(missing_ok=True)
