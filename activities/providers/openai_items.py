@@ -68,29 +68,29 @@ def client_calls(items: Sequence[JsonValue]) -> list[JsonObject]:
     answered = {
         item.get("call_id")
         for item in items
-        if isinstance(item, dict) and text(item.get("type")).endswith("_output") and item.get("call_id")
+        if isinstance(item, dict) and kind(item).endswith("_output") and item.get("call_id")
     }
     return [item for item in items if isinstance(item, dict) and _waits(item) and item.get("call_id") not in answered]
 
 
 def _waits(item: JsonObject) -> bool:
-    kind = text(item.get("type"))
-    if kind == "tool_search_call":
+    named = kind(item)
+    if named == "tool_search_call":
         return item.get("execution") == "client"
-    if kind in OUTPUTS:
+    if named in OUTPUTS:
         return True
-    return kind.endswith("_call") and kind not in _HOSTED and bool(text(item.get("call_id")))
+    return named.endswith("_call") and named not in _HOSTED and bool(text(item.get("call_id")))
 
 
 def call_part(item: JsonObject, own_id: str) -> CallPart:
     """The neutral form of a client call; its tool is the function's name, or the type of the item."""
-    kind = text(item.get("type"))
-    provider_id = text(item.get("id" if kind == "mcp_approval_request" else "call_id")) or None
-    if kind == "function_call":
+    named = kind(item)
+    provider_id = text(item.get("id" if named == "mcp_approval_request" else "call_id")) or None
+    if named == "function_call":
         arguments, raw = parse_arguments(item.get("arguments"))
         tool = text(item.get("name")) or UNKNOWN
         return CallPart(id=own_id, provider_id=provider_id, tool=tool, arguments=arguments, raw=raw)
-    tool = text(item.get("name")) if kind == "custom_tool_call" else kind
+    tool = text(item.get("name")) if named == "custom_tool_call" else named
     return CallPart(id=own_id, provider_id=provider_id, tool=tool or UNKNOWN, raw=_raw(item))
 
 
@@ -98,6 +98,13 @@ def _raw(item: JsonObject) -> str:
     asked = {key: value for key, value in item.items() if key not in ("id", "type", "status", "call_id")}
     given = item.get("input")
     return text(given) if isinstance(given, str) else clean_text(json.dumps(asked, ensure_ascii=False))
+
+
+def kind(item: JsonValue) -> str:
+    """The type of an item; messages may go without."""
+    if not isinstance(item, dict):
+        return ""
+    return text(item.get("type")) or ("message" if "role" in item else "")
 
 
 def text(value: JsonValue) -> str:

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from activities.providers.errors import MalformedAnswer
 from activities.providers.json_text import clean_json
-from activities.providers.openai_items import call_part, client_calls, text
+from activities.providers.openai_items import call_part, client_calls, kind, text
 from activities.providers.protocol import ModelRequest, call_id
 from activities.providers.usage_counts import count, counts
 from workflows.contracts import (
@@ -56,16 +56,17 @@ def _parts(output: list[JsonValue], turn: int) -> list[Part]:
             continue
         if id(item) in numbers:
             parts.append(call_part(item, call_id(turn, numbers[id(item)])))
-        elif item.get("type") == "message":
+        elif kind(item) == "message":
             parts += _said(item.get("content"))
-        elif item.get("type") == "reasoning":
+        elif kind(item) == "reasoning":
             parts += _thought(item)
     return parts
 
 
-def _said(content: JsonValue) -> list[Part]:
-    parts: list[Part] = []
-    for piece in content if isinstance(content, list) else []:
+def _said(content: JsonValue) -> list[TextPart | RefusalPart]:
+    parts: list[TextPart | RefusalPart] = []
+    pieces: list[JsonValue] = content if isinstance(content, list) else [{"text": content}]
+    for piece in pieces:
         fields = counts(piece)
         if text(fields.get("text")).strip():
             parts.append(TextPart(text=text(fields.get("text"))))
@@ -103,13 +104,14 @@ def without_reasoning(items: list[JsonValue]) -> list[JsonValue]:
     for item in items:
         if not isinstance(item, dict):
             continue
-        if item.get("type") == "compaction":
+        if kind(item) == "compaction":
             kept.append(item)
-        elif item.get("type") == "message":
-            said = "\n".join(part.text for part in _said(item.get("content")) if not isinstance(part, ReasoningPart))
+        elif kind(item) == "message":
+            said = "\n".join(part.text for part in _said(item.get("content")))
             kept += [{"role": "assistant", "content": said}] if said else []
         elif id(item) in waiting:
-            kept.append({key: value for key, value in item.items() if key not in ("id", "status")})
+            bound = ("status",) if kind(item) == "mcp_approval_request" else ("id", "status")
+            kept.append({key: value for key, value in item.items() if key not in bound})
     return kept
 
 
