@@ -45,15 +45,12 @@ def write_history(transcript: Sequence[Entry]) -> History:
     writer = _Writer(transcript)
     for entry in transcript:
         if isinstance(entry, Turn):
-            writer.add("assistant", writer.blocks(entry))
-            writer.add("user", [writer.tool_result(call) for call in entry.calls])
+            writer.add_turn(entry)
         elif entry.kind == "message":
             writer.add("user", [_text(entry.text if entry.text.strip() else BLANK)])
         elif entry.kind == "note":
             writer.add("user", [_text(note_text(entry))])
-    if writer.messages and writer.messages[-1]["role"] == "assistant" and not writer.paused:
-        # The newest models refuse to continue an assistant's text.
-        writer.add("user", [_text(GO_ON)])
+    writer.end_answer()
     return History(writer.messages, writer.container())
 
 
@@ -67,12 +64,8 @@ class _Writer:
         items = [item for turn in turns for item in _own_items(turn)]
         self._called = {item.get("id") for item in items if item.get("type") in _SERVER_CALLS}
         self._answered = {item.get("tool_use_id") for item in items}
-        self.paused = (
-            self._latest is not None
-            and self._latest is transcript[-1]
-            and self._latest.stop == "pause"
-            and _is_own(self._latest)
-        )
+        self._at_end = bool(turns) and transcript[-1] is self._latest
+        self._paused = False
 
     def add(self, role: Literal["user", "assistant"], blocks: list[JsonObject]) -> None:
         if not blocks:
@@ -82,13 +75,22 @@ class _Writer:
         else:
             self.messages.append({"role": role, "content": blocks})
 
-    def blocks(self, turn: Turn) -> list[JsonObject]:
-        blocks = list(self._own_blocks(turn) if _is_own(turn) else self._rebuilt_blocks(turn))
+    def add_turn(self, turn: Turn) -> None:
+        blocks = list(self._own_blocks(turn) if _own_items(turn) else self._rebuilt_blocks(turn))
         while blocks and blocks[-1].get("type") in THINKING:
             blocks.pop()
-        return blocks
+        if blocks:
+            self.end_answer()
+            self._paused = _is_paused(turn)
+            self.add("assistant", blocks)
+            self.add("user", [self._tool_result(call) for call in turn.calls])
 
-    def tool_result(self, call: CallPart) -> JsonObject:
+    def end_answer(self) -> None:
+        """Only a paused answer may be continued; the newest models refuse to continue any other."""
+        if self.messages and self.messages[-1]["role"] == "assistant" and not self._paused:
+            self.add("user", [_text(GO_ON)])
+
+    def _tool_result(self, call: CallPart) -> JsonObject:
         result = self._results.get(call.id)
         block: JsonObject = {
             "type": "tool_result",
@@ -103,12 +105,12 @@ class _Writer:
         """The API refuses to go on with code that waits for a client tool unless it is told where that code runs."""
         if self._latest is None or self._latest.native is None or not self._runs_on(self._latest):
             return None
-        pending = {i.get("id") for i in _own_items(self._latest) if i.get("type") in _SERVER_CALLS} - self._answered
-        return self._latest.native.response_id if pending or self.paused else None
+        called = {item.get("id") for item in _own_items(self._latest) if item.get("type") in _SERVER_CALLS}
+        return self._latest.native.response_id if called - self._answered or not self._latest.calls else None
 
     def _runs_on(self, turn: Turn) -> bool:
-        """May server calls of this turn still be running? Only if nothing but results came after it."""
-        return turn is self._latest and _is_own(turn) and (self.paused or bool(turn.calls))
+        """May server calls of this turn still be running? Only while nothing was said after it."""
+        return turn is self._latest and (bool(turn.calls) or (self._at_end and _is_paused(turn)))
 
     def _own_blocks(self, turn: Turn) -> Iterator[JsonObject]:
         calls = iter(turn.calls)
@@ -142,14 +144,17 @@ class _Writer:
         }
 
 
-def _is_own(turn: Turn) -> bool:
-    return turn.native is not None and turn.native.api == API
+def _is_paused(turn: Turn) -> bool:
+    return turn.stop == "pause" and bool(_own_items(turn))
 
 
 def _own_items(turn: Turn) -> list[JsonObject]:
+    """The turn's blocks as this API sent them; none where another API did, or where they don't fit its calls."""
     if turn.native is None or turn.native.api != API:
         return []
-    return [item for item in turn.native.items if isinstance(item, dict)]
+    items = [item for item in turn.native.items if isinstance(item, dict)]
+    fits = sum(item.get("type") == "tool_use" for item in items) == len(turn.calls)
+    return items if fits else []
 
 
 def _text(text: str) -> JsonObject:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 SECONDS: Final = 3600.0
 """Far beyond the activity's own limit. Left to its default, the SDK gives up after ten minutes."""
 
+_NO_KEY = (
+    "no key for Anthropic: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) where the worker runs, "
+    "and start the worker again"
+)
+
 
 class AnthropicMessages:
     """The provider over one SDK client.
@@ -31,19 +36,25 @@ class AnthropicMessages:
 
     api = API
 
-    def __init__(self, client: "AsyncAnthropic") -> None:
+    def __init__(self, client: "AsyncAnthropic | Unauthenticated") -> None:
+        """`client`, or why there is none: every call raises that."""
         self._client = client
 
     @classmethod
     def from_environment(cls) -> "AnthropicMessages":
         """A provider with the SDK's own settings: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL and its other variables."""
-        from anthropic import AsyncAnthropic
+        from anthropic import AsyncAnthropic, CredentialsError
 
-        return cls(AsyncAnthropic(max_retries=0, timeout=SECONDS))
+        try:
+            return cls(AsyncAnthropic(max_retries=0, timeout=SECONDS))
+        except CredentialsError as error:
+            return cls(Unauthenticated(f"{_NO_KEY} ({error})"))
 
     async def complete(self, request: ModelRequest) -> Turn:
         import httpx2
 
+        if isinstance(self._client, Unauthenticated):
+            raise Unauthenticated(str(self._client))
         body, betas = build_request(request)
         try:
             response = await self._client.post(
@@ -57,7 +68,10 @@ class AnthropicMessages:
                 },
             )
         except Exception as error:
-            raise _no_key(error) or classify(error) from None
+            # So the SDK says that it found no credentials, before it sends anything.
+            if isinstance(error, TypeError) and "authentication method" in str(error):
+                raise Unauthenticated(_NO_KEY) from None
+            raise classify(error) from None
         try:
             answer = json.loads(response.content)
         except (ValueError, RecursionError):
@@ -67,14 +81,5 @@ class AnthropicMessages:
         return read_answer(answer, request.turn, request.model)
 
     async def close(self) -> None:
-        await self._client.close()
-
-
-def _no_key(error: Exception) -> Unauthenticated | None:
-    # So the SDK says that it found no credentials, before it sends anything.
-    if not isinstance(error, TypeError) or "authentication method" not in str(error):
-        return None
-    return Unauthenticated(
-        "no key for Anthropic: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) where the worker runs, "
-        "and start the worker again"
-    )
+        if not isinstance(self._client, Unauthenticated):
+            await self._client.close()
