@@ -46,7 +46,8 @@ def parse(text: str | None) -> Docstring:
             end += 1
         position = end
     description = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
-    return Docstring(description, {name: _paragraph(texts) for name, texts in found.items() if _paragraph(texts)})
+    described = {name: _paragraph(texts) for name, texts in found.items()}
+    return Docstring(description, {name: text for name, text in described.items() if text})
 
 
 def _clean(text: str) -> list[str]:
@@ -114,4 +115,4 @@ def _indent(line: str) -> int:
 
 
 def _paragraph(texts: list[str]) -> str:
-    return "\n".join(line.strip() for line in texts).strip().replace("\n", " ")
+    return " ".join(line.strip() for line in texts if line.strip())

@@ -1,7 +1,7 @@
 """Checks a JSON value against a JSON schema, for agents whose output is given as one.
 
-It knows the keywords of `KNOWN`; a schema with any other is refused when the agent is defined, since a
-keyword that is passed over would let wrong answers through.
+A keyword that is passed over would let wrong answers through: `json_schema_form.py` refuses a schema with any
+that is not known here, when the agent is defined. Whoever adds a keyword adds it in both.
 """
 
 import itertools
@@ -12,15 +12,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from activities.errors import DefinitionError
 from activities.explain import cut, shown
 from workflows.contracts import JsonObject
 from workflows.digest import canonical
 
-_ANNOTATIONS = {
-    *("$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples"),
-    *("format", "deprecated", "readOnly", "writeOnly"),
-}
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
@@ -48,27 +43,13 @@ _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "minProperties": ("at least {} keys", lambda value, bound: not isinstance(value, dict) or len(value) >= bound),
     "maxProperties": ("at most {} keys", lambda value, bound: not isinstance(value, dict) or len(value) <= bound),
 }
-_APPLICATORS = {
-    *("type", "enum", "const", "properties", "required", "additionalProperties", "items", "prefixItems"),
-    *("uniqueItems", "anyOf", "oneOf", "allOf", "not", "$ref"),
-}
-KNOWN = _ANNOTATIONS | _APPLICATORS | _BOUNDS.keys()
 _SHOWN_PROBLEMS = 10
 
 
-def check(value: JsonValue, schema: JsonObject) -> str | None:
-    """What is wrong with the value, one line per place, or None."""
-    found = list(itertools.islice(_Check(schema).problems(value, schema, "answer"), _SHOWN_PROBLEMS))
+def check(value: JsonValue, schema: JsonObject, place: str = "answer") -> str | None:
+    """What is wrong with the value, one line per place, or None. `refuse_unusable` has passed the schema."""
+    found = list(itertools.islice(_Check(schema).problems(value, schema, place), _SHOWN_PROBLEMS))
     return "\n".join(f"- {problem}" for problem in found) or None
-
-
-def refuse_unknown(schema: JsonObject, where: str) -> None:
-    """Raise `DefinitionError` for a schema that `check` could not hold a value to."""
-    try:
-        for place, keywords in _subschemas(schema, "output"):
-            _refuse_keywords(where, place, keywords, schema)
-    except (TypeError, AttributeError, ValueError, re.error) as error:
-        raise DefinitionError(f"{where}: its output is no JSON schema ({error}).") from error
 
 
 class _Check:
@@ -83,7 +64,7 @@ class _Check:
         if isinstance(schema, bool):
             return
         if "$ref" in schema:
-            yield from self.problems(value, _resolve(self._root, schema["$ref"]), place)
+            yield from self.problems(value, resolve(self._root, schema["$ref"]), place)
         yield from self._own(value, schema, place)
         yield from self._combined(value, schema, place)
         if isinstance(value, dict):
@@ -144,41 +125,8 @@ class _Check:
             yield f"{place}: has an item twice"
 
 
-def _subschemas(schema: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The schema and every schema inside it, with its place."""
-    if isinstance(schema, bool):
-        return
-    if not isinstance(schema, dict):
-        raise TypeError(f"{place} is {shown(schema)}, neither an object nor a boolean")
-    yield place, schema
-    for keyword in ("properties", "$defs", "definitions"):
-        for name, part in schema.get(keyword, {}).items():
-            yield from _subschemas(part, f"{place}.{keyword}.{name}")
-    for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        for position, part in enumerate(schema.get(keyword, [])):
-            yield from _subschemas(part, f"{place}.{keyword}[{position}]")
-    for keyword in ("items", "additionalProperties", "not"):
-        if keyword in schema:
-            yield from _subschemas(schema[keyword], f"{place}.{keyword}")
-
-
-def _refuse_keywords(where: str, place: str, schema: dict[str, Any], root: JsonObject) -> None:
-    for keyword in schema:
-        if keyword not in KNOWN:
-            raise DefinitionError(
-                f"{where}: {place} uses the JSON schema keyword {keyword!r}, which Surefoot does not check."
-                f" Leave it out, or give a pydantic model. It knows {', '.join(sorted(KNOWN))}."
-            )
-    types = schema.get("type", [])
-    for name in types if isinstance(types, list) else [types]:
-        if name not in _TYPES:
-            raise ValueError(f"{place} has the type {shown(name)}; there are {', '.join(_TYPES)}")
-    re.compile(schema.get("pattern", ""))
-    if "$ref" in schema:
-        _resolve(root, schema["$ref"])
-
-
-def _resolve(root: JsonObject, reference: str) -> Any:
+def resolve(root: JsonObject, reference: str) -> Any:
+    """What a `$ref` points at; raises ValueError if it points at nothing in this schema."""
     found: Any = root
     if not reference.startswith("#"):
         raise ValueError(f"$ref {reference!r} points outside of the schema; use #/$defs/…")

@@ -12,6 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from activities import json_schema
 from activities.errors import DefinitionError
 from activities.explain import cut, problems
+from activities.json_schema_form import refuse_unusable
 from activities.rendering import well_formed
 from activities.schema import schema_of
 from workflows.contracts import JsonObject
@@ -25,7 +26,7 @@ class OutputSchema:
     def __init__(self, where: str, output: type[Any] | JsonObject) -> None:
         self._type: TypeAdapter[Any] | None = None
         if isinstance(output, dict):
-            json_schema.refuse_unknown(output, where)
+            refuse_unusable(output, where)
             self.schema = output
             return
         try:

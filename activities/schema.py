@@ -73,33 +73,32 @@ def _model(tool: str, fields: Mapping[str, Any]) -> type[BaseModel]:
 
 def _field(tool: str, parameter: Parameter, description: str | None) -> tuple[Any, FieldInfo]:
     where = f"tool {tool!r}: parameter {parameter.name!r}"
-    adapter: TypeAdapter[Any]
     try:
-        adapter = TypeAdapter(parameter.annotation)
-        schema_of(adapter)
         own = FieldInfo.from_annotation(parameter.annotation)
+        if own.alias or own.validation_alias:
+            raise DefinitionError(f"{where} has an alias, but the model knows it by its name. Rename the parameter.")
+        alone = create_model("Alone", argument=(parameter.annotation, Field()))
+        schema_of(TypeAdapter(alone))
+    except DefinitionError:
+        raise
     except Exception as error:  # pydantic raises half a dozen kinds for types that it can't take
         raise DefinitionError(
             f"{where} is annotated {_type_name(parameter.annotation)}, which has no JSON form"
             f" ({cut(str(error).splitlines()[0], 200)}). Use str, int, float, bool, list, dict, Literal, an enum,"
             " a date, a dataclass, a TypedDict or a pydantic model."
         ) from error
-    if own.alias or own.validation_alias:
-        raise DefinitionError(f"{where} has an alias, but its own name is what the model sees. Rename the parameter.")
-    _check_default(where, parameter, adapter)
     settings: dict[str, Any] = {"alias": parameter.name}
     if parameter.default is not REQUIRED:
+        _check_default(where, parameter, alone)
         settings["default"] = parameter.default
     if description and not own.description:
         settings["description"] = description
     return (parameter.annotation, Field(**settings))
 
 
-def _check_default(where: str, parameter: Parameter, adapter: TypeAdapter[Any]) -> None:
-    if parameter.default is REQUIRED:
-        return
+def _check_default(where: str, parameter: Parameter, alone: type[BaseModel]) -> None:
     try:
-        adapter.validate_python(parameter.default)
+        alone.model_validate({"argument": parameter.default})
     except ValidationError as error:
         name = _type_name(parameter.annotation)
         remedy = f" Write `{name} | None`." if parameter.default is None else " Change one of the two."
@@ -126,6 +125,9 @@ class _Schema(GenerateJsonSchema):
 
     def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
         raise PydanticInvalidForJsonSchema("an iterable is checked only while it is read; write a list")
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        raise PydanticInvalidForJsonSchema("a class is no JSON value")
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
         # Pydantic's own pattern uses look-ahead, which strict modes of model APIs refuse.

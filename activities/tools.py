@@ -4,20 +4,19 @@ A tool may change something unless it says `read_only=True`: forgetting to say s
 never too seldom.
 """
 
-import asyncio
-import contextvars
 import difflib
 import functools
 import inspect
 import math
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
 from typing_extensions import ParamSpec, TypeVar
 
+from activities.contained import run_anywhere, run_contained
 from activities.docstrings import parse
 from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
 from activities.policy import Rule, as_rules, bind_by_name, check_names
@@ -145,18 +144,12 @@ class Tool(Generic[P, R]):
         """What a call with these arguments would do, in the tool's own words; raises whatever its code raises."""
         if self._preview is None:
             return None
-        return render_output(_contained(functools.partial(self._preview, **bind_by_name(self._preview, validated))))
+        return render_output(run_contained(functools.partial(self._preview, **bind_by_name(self._preview, validated))))
 
     async def call(self, context: ToolContext, validated: Mapping[str, Any], executor: ThreadPoolExecutor) -> Any:
         """Run the function once with validated arguments: a coroutine here, a plain function in the executor."""
-        function: Callable[..., Any] = self.function
-        run = functools.partial(function, **validated, **dict.fromkeys(self._context, context))
-        if inspect.iscoroutinefunction(function):
-            return await _contained_coroutine(run())
-        loop = asyncio.get_running_loop()
-        state = contextvars.copy_context()
-        returned = await loop.run_in_executor(executor, state.run, functools.partial(_contained, run))
-        return await _contained_coroutine(returned) if inspect.isawaitable(returned) else returned
+        arguments = {**validated, **dict.fromkeys(self._context, context)}
+        return await run_anywhere(self.function, arguments, executor)
 
     def _check(self) -> None:
         where = f"tool {self.name!r}"
@@ -174,11 +167,13 @@ class Tool(Generic[P, R]):
                 f"{where} is pure, but takes a ToolContext: its result would not depend on its arguments alone."
                 " Say read_only=True instead, or remove the parameter."
             )
-        if isinstance(self.timeout, bool) or not (0 < self.timeout < math.inf):
+        if not _is_number(self.timeout) or not 0 < self.timeout < math.inf:
             raise DefinitionError(f"{where} has timeout={self.timeout!r}. Give a positive number of seconds.")
-        if isinstance(self.max_output_chars, bool) or self.max_output_chars < 1:
+        if not _is_number(self.max_output_chars) or self.max_output_chars < 1:
             raise DefinitionError(f"{where} has max_output_chars={self.max_output_chars!r}. Give a positive number.")
         if self._preview is not None:
+            if not callable(self._preview):
+                raise DefinitionError(f"{where} has preview={self._preview!r}. Give a function that returns text.")
             check_names(self._preview, self.arguments.names, f"the preview of {where}")
         for rule in self.rules:
             rule.check(self.arguments.names, f"a rule of {where}")
@@ -213,23 +208,6 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
     return decorate if function is None else decorate(function)
 
 
-def _contained(run: Callable[[], Any]) -> Any:
-    """Run a user's function without the exceptions that would break what is around it."""
-    try:
-        return run()
-    except StopIteration as error:  # a future can't carry it: whoever waits would wait for ever
-        raise RuntimeError("the tool raised StopIteration") from error
-    except (SystemExit, KeyboardInterrupt) as error:  # asyncio would let them pass and stop the whole worker
-        raise RuntimeError(f"the tool tried to end the process: {error!r}") from error
-
-
-async def _contained_coroutine(coroutine: Awaitable[Any]) -> Any:
-    try:
-        return await coroutine
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"the tool tried to end the process: {error!r}") from error
-
-
 def _name(function: Callable[..., Any], given: str | None) -> str:
     if not callable(function):
         raise DefinitionError(f"@tool was given {function!r}, which is no function. Decorate a function with it.")
@@ -247,7 +225,7 @@ def _name(function: Callable[..., Any], given: str | None) -> str:
 def _retries(tool_name: str, given: int | None, *, again: bool) -> int:
     if given is None:
         return DEFAULT_RETRIES if again else 0
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if not _is_number(given) or given < 0 or given != int(given):
         raise DefinitionError(f"tool {tool_name!r} has retries={given!r}. Give a whole number, 0 or more.")
     if given and not again:
         raise DefinitionError(
@@ -260,3 +238,7 @@ def _retries(tool_name: str, given: int | None, *, again: bool) -> int:
 def _refuse_generators(tool_name: str, function: Callable[..., Any]) -> None:
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise DefinitionError(f"tool {tool_name!r} yields values. Return them all at once, e.g. as a list.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
