@@ -4,6 +4,7 @@ Every content block is kept in the turn's native items, those of unknown types t
 blocks back complete. Only `tool_use` blocks are calls for us; server and MCP calls ran at Anthropic.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -71,23 +72,27 @@ def read_answer(answer: JsonValue, number: int, model: str) -> Turn:
 
 
 def _parts(items: list[JsonObject], number: int) -> Iterator[Part]:
-    calls = 0
-    for item in items:
-        kind = item.get("type")
-        if kind == "text" and (text := _string(item.get("text"))):
-            yield TextPart(text=text)
-        elif kind == "thinking" and (text := _string(item.get("thinking"))):
-            yield ReasoningPart(text=text)
+    calls = itertools.count()
+    for kind, group in itertools.groupby(items, key=lambda item: item.get("type")):
+        if kind == "text":
+            # An answer with citations is cut into blocks in the middle of its sentences.
+            if words := "".join(_string(item.get("text")) or "" for item in group):
+                yield TextPart(text=words)
+        elif kind == "thinking":
+            yield from (ReasoningPart(text=text) for item in group if (text := _string(item.get("thinking"))))
         elif kind == "tool_use":
-            arguments, raw = parse_arguments(item.get("input"))
-            yield CallPart(
-                id=call_id(number, calls),
-                provider_id=_string(item.get("id")),
-                tool=_string(item.get("name")) or "",
-                arguments=arguments,
-                raw=raw,
-            )
-            calls += 1
+            yield from (_call(item, call_id(number, next(calls))) for item in group)
+
+
+def _call(item: JsonObject, own: str) -> CallPart:
+    arguments, raw = parse_arguments(item.get("input"))
+    return CallPart(
+        id=own,
+        provider_id=_string(item.get("id")),
+        tool=_string(item.get("name")) or "",
+        arguments=arguments,
+        raw=raw,
+    )
 
 
 def _stop(answer: JsonObject) -> tuple[StopReason, str | None]:

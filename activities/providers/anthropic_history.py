@@ -13,7 +13,7 @@ from typing import Final, Literal, TypedDict
 
 from activities.providers.rendering import note_text, result_text
 from activities.providers.wire_ids import wire_ids
-from workflows.contracts import CallPart, Entry, JsonObject, ReasoningPart, Result, Turn
+from workflows.contracts import CallPart, Entry, JsonObject, RefusalPart, Result, TextPart, Turn
 
 API: Final = "anthropic_messages"
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
@@ -61,9 +61,7 @@ class _Writer:
         self._results = {entry.call: entry for entry in transcript if isinstance(entry, Result)}
         turns = [entry for entry in transcript if isinstance(entry, Turn)]
         self._latest = turns[-1] if turns else None
-        items = [item for turn in turns for item in _own_items(turn)]
-        self._called = {item.get("id") for item in items if item.get("type") in _SERVER_CALLS}
-        self._answered = {item.get("tool_use_id") for item in items}
+        self._paired = _paired([item for turn in turns for item in _own_items(turn)])
         self._at_end = bool(turns) and transcript[-1] is self._latest
         self._paused = False
 
@@ -105,8 +103,8 @@ class _Writer:
         """The API refuses to go on with code that waits for a client tool unless it is told where that code runs."""
         if self._latest is None or self._latest.native is None or not self._runs_on(self._latest):
             return None
-        called = {item.get("id") for item in _own_items(self._latest) if item.get("type") in _SERVER_CALLS}
-        return self._latest.native.response_id if called - self._answered or not self._latest.calls else None
+        called = {id(item) for item in _own_items(self._latest) if item.get("type") in _SERVER_CALLS}
+        return self._latest.native.response_id if called - self._paired or not self._latest.calls else None
 
     def _runs_on(self, turn: Turn) -> bool:
         """May server calls of this turn still be running? Only while nothing was said after it."""
@@ -119,20 +117,20 @@ class _Writer:
             if kind == "tool_use":
                 yield self._tool_use(item, next(calls))
             elif kind in _SERVER_CALLS:
-                if item.get("id") in self._answered or self._runs_on(turn):
+                if id(item) in self._paired or self._runs_on(turn):
                     yield item
             elif "tool_use_id" in item:
-                if item["tool_use_id"] in self._called:
+                if id(item) in self._paired:
                     yield item
             elif kind != "text" or str(item.get("text")).strip():
                 yield item
 
     def _rebuilt_blocks(self, turn: Turn) -> Iterator[JsonObject]:
         for part in turn.parts:
-            if isinstance(part, CallPart):
-                yield self._tool_use({"type": "tool_use", "input": part.arguments}, part)
-            elif not isinstance(part, ReasoningPart) and part.text.strip():
+            if isinstance(part, TextPart | RefusalPart) and part.text.strip():
                 yield _text(part.text)
+        for call in turn.calls:
+            yield self._tool_use({"type": "tool_use", "input": call.arguments}, call)
 
     def _tool_use(self, item: JsonObject, call: CallPart) -> JsonObject:
         given = item.get("input")
@@ -142,6 +140,18 @@ class _Writer:
             "name": _ILLEGAL_IN_NAME.sub("_", call.tool)[:_LONGEST_NAME] or "_",
             "input": given if isinstance(given, dict) else {},
         }
+
+
+def _paired(items: Sequence[JsonObject]) -> set[int]:
+    """The identities of those server calls that a result follows, perhaps in a later turn, and of these results."""
+    paired: set[int] = set()
+    waiting: dict[str, JsonObject] = {}
+    for item in items:
+        if item.get("type") in _SERVER_CALLS:
+            waiting[str(item.get("id"))] = item
+        elif "tool_use_id" in item and (call := waiting.pop(str(item["tool_use_id"]), None)):
+            paired |= {id(call), id(item)}
+    return paired
 
 
 def _is_paused(turn: Turn) -> bool:

@@ -272,9 +272,9 @@ async def test_turns_of_another_api_are_rebuilt_without_their_reasoning() -> Non
         parts=[
             ReasoningPart(text="secret"),
             TextPart(text=" "),
-            TextPart(text="Looking."),
             CallPart(id="c1-1", provider_id="call_9", tool="functions.find", arguments={"q": 1}),
             CallPart(id="c1-2", provider_id="functions.find:0", tool="", arguments=None, raw="{"),
+            TextPart(text="Looking."),
         ],
         native=Native(api="openai_responses", items=[{"type": "reasoning", "encrypted_content": "b64"}]),
     )
@@ -575,6 +575,18 @@ async def test_each_stop_reason_has_its_meaning(reason: str | None, stop: str, d
     turn = await received(message(text("x"), stop=reason))
 
     assert (turn.stop, turn.stop_detail) == (stop, detail)
+
+
+async def test_a_text_cut_into_blocks_is_one_text() -> None:
+    turn = await received(message(text("It is "), text("4"), THOUGHT, text("."), text("")))
+
+    assert turn.parts == [TextPart(text="It is 4"), ReasoningPart(text="Hm."), TextPart(text=".")]
+
+
+async def test_a_call_cut_off_at_the_token_limit_is_told_from_a_whole_one() -> None:
+    turn = await received(message(tool_use("toolu_1", {}), stop="max_tokens"))
+
+    assert (turn.stop, [call.id for call in turn.calls]) == ("max_tokens", ["c1-1"])
 
 
 @pytest.mark.parametrize(("given", "raw"), [("[1]", "[1]"), ([1], "[1]"), (7, "7"), ("{", "{")])
