@@ -3,6 +3,7 @@
 What one vendor does differently stands in `openai_vendors.py`; here is no branch on a vendor's name.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from activities.providers.errors import Rejected, ToolUseFailed
@@ -11,6 +12,7 @@ from activities.providers.openai_chat_answer import chat_turn
 from activities.providers.openai_chat_request import chat_request
 from activities.providers.openai_connection import OpenAIConnection
 from activities.providers.openai_vendors import vendor
+from activities.providers.pairing import paired
 from activities.providers.protocol import ModelRequest
 from activities.providers.recordable import recordable
 from workflows.contracts import Turn
@@ -40,6 +42,7 @@ class OpenAIChat:
         """One model call; raises `ModelError`."""
         if request.settings.get("stream"):
             raise Rejected("the model settings ask for stream=true, but whole answers are read; remove the setting")
+        request = replace(request, transcript=paired(request.transcript))
         body = chat_request(request, self.api, vendor(self._connection.host))
         try:
             answer = await self._connection.post("/chat/completions", body)

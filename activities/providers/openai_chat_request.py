@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from activities.providers.json_text import clean_text, parse_arguments
 from activities.providers.openai_vendors import REASONING, Vendor
 from activities.providers.protocol import ModelRequest, ToolDeclaration
-from activities.providers.rendering import note_text, result_text
+from activities.providers.rendering import message_text, note_text, result_text
 from activities.providers.tool_names import wire_name
 from activities.providers.wire_ids import wire_ids
 from workflows.contracts import CallPart, Entry, JsonObject, Message, Note, RefusalPart, Result, Turn
@@ -62,7 +62,7 @@ class _Messages:
     def _entry(self, entry: Entry) -> list[JsonObject]:
         match entry:
             case Message():
-                return [{"role": "user", "content": entry.text}]
+                return [{"role": "user", "content": message_text(entry)}]
             case Note():
                 return [{"role": "user", "content": note_text(entry)}]
             case Result():

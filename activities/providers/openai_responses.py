@@ -4,12 +4,14 @@ A request is sent in the cheapest form that its transcript allows; when the API 
 request points to, the next form is sent at once. Such a refusal is free and no retry: the next request is another one.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from activities.providers.errors import ModelError, NotFound, Rejected
 from activities.providers.openai_connection import OpenAIConnection
 from activities.providers.openai_responses_answer import responses_turn
 from activities.providers.openai_responses_request import Form, chain_start, responses_request
+from activities.providers.pairing import paired
 from activities.providers.protocol import ModelRequest
 from activities.providers.recordable import recordable
 from workflows.contracts import JsonObject, Turn
@@ -50,6 +52,7 @@ class OpenAIResponses:
 
     async def complete(self, request: ModelRequest) -> Turn:
         """One model call; raises `ModelError`."""
+        request = replace(request, transcript=paired(request.transcript))
         answer = await self._ask(request)
         return recordable(responses_turn(answer, request, self.api))
 

@@ -17,7 +17,7 @@ from activities.providers.openai_chat_request import wire_arguments
 from activities.providers.openai_items import OUTPUTS, Output, client_calls, function_output, kind
 from activities.providers.openai_responses_answer import without_reasoning
 from activities.providers.protocol import ModelRequest, ToolDeclaration
-from activities.providers.rendering import note_text
+from activities.providers.rendering import message_text, note_text
 from activities.providers.tool_names import wire_name
 from activities.providers.wire_ids import wire_ids
 from workflows.contracts import CallPart, Entry, JsonObject, Message, Note, RefusalPart, Result, Turn
@@ -132,7 +132,7 @@ class _Input:
     def _entry(self, entry: Entry) -> list[JsonValue]:
         match entry:
             case Message():
-                return [{"role": "user", "content": entry.text}]
+                return [{"role": "user", "content": message_text(entry)}]
             case Note():
                 return [{"role": "user", "content": note_text(entry)}]
             case Result():

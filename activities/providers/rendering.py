@@ -3,10 +3,16 @@
 Changing a word here changes what running jobs send next, and so breaks a provider's prompt cache once.
 """
 
-from workflows.contracts import Note, Result
+from workflows.contracts import Message, Note, Result
 
 EDITED = "[A person changed the arguments of this call before it ran.]"
 EMPTY = "(no output)"  # some servers reject empty texts
+BLANK = "(empty message)"
+
+
+def message_text(message: Message) -> str:
+    """A person's words as they are; most APIs reject an empty message."""
+    return message.text if message.text.strip() else BLANK
 
 
 def note_text(note: Note) -> str:
