@@ -61,8 +61,9 @@ class Attempt:
 
     async def _beat(self, pause: float) -> None:
         while True:
-            activity.heartbeat(asdict(self.ledger))
+            # The start of an attempt counts as its first beat; a short step costs no message at all.
             await asyncio.sleep(pause)
+            activity.heartbeat(asdict(self.ledger))
 
     async def fail(self, kind: str, message: str, *, allowed: int, retry: bool, delay: float | None = None) -> NoReturn:
         """End this attempt with an error; it is tried again if `retry` and fewer than `allowed` attempts failed."""
