@@ -76,7 +76,7 @@ def transcript_of_responses(items: list[dict[str, Any]], turns: list[Turn]) -> l
             entries.append(_result(turn, item["call_id"], item.get("output", "")))
             inside = False
         elif item.get("role") == "user":
-            entries.append(Message(text=item["content"]))
+            entries.append(Message(text=_text(item["content"])))
             inside = False
         elif not inside and left:
             turn, inside = left.pop(0), True
