@@ -3,6 +3,7 @@
 An answer that does not fit is sent back to the model, so a problem's text is written for the model.
 """
 
+import inspect
 import json
 import re
 from typing import Any, cast
@@ -16,6 +17,7 @@ from activities.json_schema_form import refuse_unusable
 from activities.rendering import well_formed
 from activities.schema import schema_of
 from workflows.contracts import JsonObject
+from workflows.digest import whole_numbers
 
 _FENCED = re.compile(r"```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 
@@ -30,6 +32,8 @@ class OutputSchema:
             self.schema = output
             return
         try:
+            if inspect.isroutine(output):
+                raise TypeError("it is a function")
             self._type = TypeAdapter(output)
             self.schema = schema_of(self._type)
         except Exception as error:  # pydantic raises half a dozen kinds for types that it can't take
@@ -48,46 +52,42 @@ class OutputSchema:
     def check(self, text: str) -> tuple[JsonValue, str | None]:
         """The answer as a JSON value, and None or what is wrong with it."""
         try:
-            value = _read(well_formed(text))
+            value = _read(text)
         except (ValueError, RecursionError) as error:
             return None, f"The answer is not one JSON value ({error}). Answer with JSON alone, without any other text."
-        problem = self._problem(value)
-        if problem is not None:
-            return None, f"The answer does not fit the schema:\n{problem}"
-        return self._normal(value), None
-
-    def _problem(self, value: JsonValue) -> str | None:
         if self._type is None:
-            return json_schema.check(value, self.schema)
-        try:
-            self._type.validate_json(json.dumps(value), strict=True)
-        except ValidationError as error:
-            return problems(error)
-        except Exception as error:  # validators of the user's own types may raise anything
-            return f"- {type(error).__name__}: {cut(str(error), 300)}"
-        return None
+            problem = json_schema.check(value, self.schema)
+        else:
+            value, problem = _fit(value, self._type)
+        return (value, None) if problem is None else (None, f"The answer does not fit the schema:\n{problem}")
 
-    def _normal(self, value: JsonValue) -> JsonValue:
-        """The value with the defaults of the type filled in."""
-        if self._type is None:
-            return value
-        read = self._type.validate_json(json.dumps(value), strict=True)
-        return cast(JsonValue, self._type.dump_python(read, mode="json"))
+
+def _fit(value: JsonValue, expected: TypeAdapter[Any]) -> tuple[JsonValue, str | None]:
+    """The value with the defaults of the type filled in, or what is wrong with it."""
+    try:
+        read = expected.validate_json(json.dumps(whole_numbers(value), ensure_ascii=False), strict=True)
+        return cast(JsonValue, expected.dump_python(read, mode="json")), None
+    except ValidationError as error:
+        return None, problems(error)
+    except Exception as error:  # validators of the user's own types may raise anything
+        return None, f"- {type(error).__name__}: {cut(str(error), 300)}"
 
 
 def _read(text: str) -> JsonValue:
     """The JSON of an answer: the whole of it, or its only fenced block."""
     try:
-        return _loads(text)
+        return _parsed(text)
     except ValueError:
         blocks = _FENCED.findall(text)
         if len(blocks) != 1:
             raise
-    return _loads(blocks[0])
+    return _parsed(blocks[0])
 
 
-def _loads(text: str) -> JsonValue:
-    return cast(JsonValue, json.loads(text, parse_constant=_no_number))
+def _parsed(text: str) -> JsonValue:
+    value = json.loads(text, parse_constant=_no_number)
+    # Once more as text, since an escape may have spelled half a surrogate pair, which no store takes.
+    return cast(JsonValue, json.loads(well_formed(json.dumps(value, ensure_ascii=False))))
 
 
 def _no_number(name: str) -> None:

@@ -110,9 +110,7 @@ def test_what_a_partial_binds_is_hidden_from_the_model(executor: ThreadPoolExecu
     assert made.description == "Send a text."
     assert list(made.arguments.schema["properties"]) == ["text"]  # type: ignore[arg-type]
     assert "secret" not in str(made.declaration())
-    assert (
-        asyncio.run(made.call(ToolContext.for_testing(), made.validate({"text": "hi"}), executor)) == "hi with secret"
-    )
+    assert call(made, executor, text="hi") == "hi with secret"
 
 
 def test_a_callable_object_is_a_tool() -> None:

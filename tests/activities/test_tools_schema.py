@@ -69,14 +69,12 @@ class Tree(BaseModel):
 
 def property_of(annotation: Any, default: Any = ...) -> JsonValue:
     """The schema of a parameter with this annotation."""
-    if default is ...:
 
-        def take(x: Any) -> None: ...
-    else:
-
-        def take(x: Any = default) -> None: ...
+    def take(x: Any = default) -> None: ...
 
     take.__annotations__["x"] = annotation
+    if default is ...:
+        take.__defaults__ = None
     properties = tool(take).arguments.schema["properties"]
     assert isinstance(properties, dict)
     return properties["x"]
@@ -338,7 +336,7 @@ def list_of_arbitrary(x: list[NoSchema]) -> None: ...
 def class_argument(x: type[NoSchema]) -> None: ...
 def lazy(x: Iterable[int]) -> None: ...
 def nested_context(x: list[ToolContext]) -> None: ...
-def implicit_optional(x: str = None) -> None: ...  # type: ignore[assignment]
+def implicit_optional(x: str = None) -> None: ...  # type: ignore[assignment] # noqa: RUF013
 def wrong_default(x: int = "many") -> None: ...  # type: ignore[assignment]
 
 
@@ -371,7 +369,7 @@ def test_a_parameter_that_no_model_could_fill_in_is_refused_with_the_remedy(
 
 
 def test_a_function_that_hides_its_parameters_is_refused() -> None:
-    with pytest.raises(DefinitionError, match="'max'.*Wrap it in a function with annotated parameters"):
+    with pytest.raises(DefinitionError, match=r"'max'.*Wrap it in a function with annotated parameters"):
         tool(max)
 
 
@@ -410,7 +408,7 @@ def test_a_schema_holds_json_values_alone() -> None:
     def make(
         x: Annotated[Decimal, Field(ge=Decimal("0.5"))] = Decimal(1),
         y: Annotated[datetime.date, Field(ge=datetime.date(2020, 1, 1))] = datetime.date(2026, 1, 1),
-        z: collections.deque[int] = collections.deque(),
+        z: collections.deque[int] = collections.deque(),  # noqa: B006
     ) -> None: ...
 
     assert json.loads(json.dumps(make.arguments.schema, allow_nan=False)) == make.arguments.schema
