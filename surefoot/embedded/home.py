@@ -4,6 +4,7 @@ The server's working directory is this folder and it is given the database's bar
 reads `?`, `#` and `%` in a path as parts of a URI and would put the database somewhere else.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -51,7 +52,10 @@ class Home:
         return f"surefoot.home={json.dumps(os.path.realpath(self.path))}"
 
     def worker(self, queue: str, *, detached: bool) -> "WorkerPlace":
-        return WorkerPlace(self.path, f"{quote(queue, safe=' ')[:150]}{'.detached' if detached else ''}")
+        name = quote(queue, safe=" ")
+        if len(name) > 100:
+            name = f"{name[:80]}-{hashlib.sha256(queue.encode()).hexdigest()[:16]}"
+        return WorkerPlace(self.path, f"{name}{'.detached' if detached else ''}")
 
     def workers(self, queue: str) -> "list[WorkerPlace]":
         """Where workers of this queue may be: one that ends with a command, and one that outlives it."""

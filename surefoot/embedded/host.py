@@ -25,7 +25,7 @@ from surefoot.settings import EMBEDDED_NAMESPACE
 
 NO_SERVER = 5
 WATCH_SECONDS = 1.0
-GRACE_SECONDS = 10.0
+GRACE_SECONDS = 15.0
 
 
 def main() -> int:

@@ -7,7 +7,10 @@ person's `types.py` or `worker.py` must not take the place of ours.
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+from surefoot.embedded.pacing import POLL_SECONDS, Steps
 
 LAUNCHED = 0
 TAKEN = 3
@@ -27,6 +30,22 @@ def start(
             env=environment,
             start_new_session=True,
         )
+
+
+def placed(process: "subprocess.Popen[bytes]", seconds: float) -> Steps[int]:
+    """Wait until a program has detached itself (LAUNCHED) or ended otherwise; its exit code.
+
+    One that takes too long, or that nobody waits for any more, is killed. If it detached meanwhile, that
+    does it no harm.
+    """
+    deadline = time.monotonic() + seconds
+    try:
+        while process.poll() is None and time.monotonic() < deadline:
+            yield POLL_SECONDS
+    finally:
+        process.kill()
+        code = process.wait()
+    return code
 
 
 def detach() -> None:

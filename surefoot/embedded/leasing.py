@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from surefoot.embedded import launch, locks, processes
-from surefoot.embedded.errors import EmbeddedServerError, HomeInUse
+from surefoot.embedded.errors import EmbeddedServerError, HomeInUse, HomeUnusable
 from surefoot.embedded.home import Home, prepare, shown
 from surefoot.embedded.pacing import POLL_SECONDS, Steps, drive_async
 from surefoot.embedded.record import ServerRecord, read
@@ -27,6 +27,7 @@ START_SECONDS = 90.0
 MOST_LAUNCHES = 3
 WATCH_SECONDS = 1.0
 STOP_SECONDS = 20.0
+LONGEST_HOME = 480
 
 
 class ServerLease:
@@ -105,14 +106,9 @@ class ServerLease:
     def _launch(self) -> Steps[None]:
         """Start a supervisor, and wait until it has the home or found it taken."""
         process = start_supervisor(self.home, self._idle_seconds)
-        deadline = time.monotonic() + LEASE_SECONDS
-        while process.poll() is None and time.monotonic() < deadline:
-            yield POLL_SECONDS
-        if process.returncode not in (launch.LAUNCHED, launch.TAKEN):
-            yield from processes.end_child(process)
-            raise EmbeddedServerError(
-                f"The server's supervisor could not start (exit code {process.returncode}). {self._log_end()}"
-            )
+        code = yield from launch.placed(process, LEASE_SECONDS)
+        if code not in (launch.LAUNCHED, launch.TAKEN):
+            raise EmbeddedServerError(f"The server's supervisor could not start (exit code {code}). {self._log_end()}")
 
     def _log_end(self) -> str:
         with suppress(OSError):
@@ -184,6 +180,12 @@ def open_home(settings: Settings) -> Home:
             "The embedded server needs Linux or macOS. On Windows run one yourself and say where it is: "
             "`winget install Temporal.TemporalCLI`, `temporal server start-dev --db-filename temporal.db`, "
             "`set TEMPORAL_ADDRESS=localhost:7233`. Or use WSL."
+        )
+    length = len(os.fsencode(os.path.realpath(settings.home)))
+    if length > LONGEST_HOME:
+        raise HomeUnusable(
+            f"SUREFOOT_HOME is {length} bytes long, and SQLite takes paths of about {LONGEST_HOME}: "
+            f"set it to a shorter one. It is {shown(settings.home)}"
         )
     return prepare(settings.home)
 

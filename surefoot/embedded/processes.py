@@ -13,7 +13,8 @@ from pathlib import Path
 
 from surefoot.embedded.pacing import POLL_SECONDS, Steps
 
-PATIENCE = 10.0
+PATIENCE = 15.0
+"""Seconds. A worker gives its running steps ten of them; a server takes one or two."""
 PR_SET_PDEATHSIG = 1
 
 

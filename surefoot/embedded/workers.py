@@ -45,7 +45,7 @@ class Worker:
     process: "subprocess.Popen[bytes] | None" = None
 
     async def stop(self) -> None:
-        """End it if it is ours: asked first, killed with its process group after ten seconds."""
+        """End it if it is ours: asked first, killed with its process group if it does not."""
         if self.process is not None:
             await drive_async(processes.end_child(self.process))
 
@@ -168,22 +168,35 @@ def _start(
         environment["SUREFOOT_WORKER_IDLE_SECONDS"] = str(idle)
     _prune(place)
     process = launch.start("surefoot.embedded.host", place.marker, *options, log=log, environment=environment)
-    deadline = time.monotonic() + START_SECONDS
-    while process.poll() is None:
-        record = read(place.record)
-        if not detached and record is not None and record.log == str(log):
-            return Worker(process.pid, queue, log, process)
-        if time.monotonic() > deadline:
-            yield from processes.end_child(process)
-            raise WorkerFailed(f"A worker did not start within {START_SECONDS:.0f} s. Its log is {shown(log)}.")
-        yield POLL_SECONDS
-    if process.returncode == launch.TAKEN:
+    if detached:
+        code = yield from launch.placed(process, START_SECONDS)
+    else:
+        code = yield from _in_place(process, place, log)
+    record = read(place.record)
+    if code == launch.TAKEN:
         log.unlink(missing_ok=True)
         return None
-    record = read(place.record)
-    if detached and process.returncode == launch.LAUNCHED and record is not None:
-        return Worker(record.pid, queue, log)
-    raise WorkerFailed(_obituary(Worker(process.pid, queue, log, process), "before it served anything"))
+    if code != launch.LAUNCHED or record is None:
+        raise WorkerFailed(_obituary(Worker(process.pid, queue, log, process), "before it served anything"))
+    return Worker(record.pid, queue, log, None if detached else process)
+
+
+def _in_place(process: "subprocess.Popen[bytes]", place: WorkerPlace, log: Path) -> Steps[int]:
+    """Wait until an attached worker has its place (LAUNCHED), or ended; else its exit code."""
+    deadline = time.monotonic() + START_SECONDS
+    placed = False
+    try:
+        while process.poll() is None and time.monotonic() < deadline:
+            record = read(place.record)
+            placed = record is not None and record.log == str(log)
+            if placed:
+                return launch.LAUNCHED
+            yield POLL_SECONDS
+    finally:
+        if not placed:
+            process.kill()
+            process.wait()
+    return process.returncode
 
 
 def _obituary(worker: Worker, when: str) -> str:
