@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from activities.rendering import well_formed
+
 _SHOWN_PROBLEMS = 10
 _SHOWN_CHARS = 80
 _MESSAGE_CHARS = 300
@@ -33,6 +35,8 @@ def shown(value: object) -> str:
 
 
 def cut(text: str, length: int) -> str:
+    """Foreign text as valid Unicode, cut to a bounded length."""
+    text = well_formed(text)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

@@ -7,7 +7,7 @@ that is not known here, when the agent is defined. Whoever adds a keyword adds i
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from pydantic import JsonValue
@@ -19,7 +19,7 @@ from workflows.digest import canonical
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
     "number": lambda value: _is_number(value),
     "string": lambda value: isinstance(value, str),
     "array": lambda value: isinstance(value, list),
@@ -143,8 +143,8 @@ def _is_number(value: object) -> bool:
 
 
 def _is_multiple(value: float, step: float) -> bool:
-    # As decimals, since 0.3 is a multiple of 0.1 for whoever writes a schema.
-    return Decimal(repr(value)) % Decimal(repr(step)) == 0
+    # As they are written, since 0.3 is a multiple of 0.1 for whoever writes a schema.
+    return Fraction(repr(value)) % Fraction(repr(step)) == 0
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -55,11 +55,14 @@ class OutputSchema:
             value = _read(text)
         except (ValueError, RecursionError) as error:
             return None, f"The answer is not one JSON value ({error}). Answer with JSON alone, without any other text."
-        if self._type is None:
-            problem = json_schema.check(value, self.schema)
-        else:
-            value, problem = _fit(value, self._type)
+        value, problem = _fit(value, self._type) if self._type else (value, self._mismatch(value))
         return (value, None) if problem is None else (None, f"The answer does not fit the schema:\n{problem}")
+
+    def _mismatch(self, value: JsonValue) -> str | None:
+        try:
+            return json_schema.check(value, self.schema)
+        except RecursionError:
+            return "- it is nested too deeply"
 
 
 def _fit(value: JsonValue, expected: TypeAdapter[Any]) -> tuple[JsonValue, str | None]:

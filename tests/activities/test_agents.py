@@ -269,6 +269,15 @@ def test_an_answer_that_does_not_fit_a_json_schema_is_explained() -> None:
     )
 
 
+def test_an_answer_nested_too_deeply_for_its_schema_is_explained() -> None:
+    made = agent(output={"type": "array", "items": {"$ref": "#"}})
+
+    assert made.check_output("[" * 900 + "]" * 900) == (
+        None,
+        "The answer does not fit the schema:\n- it is nested too deeply",
+    )
+
+
 def test_an_answer_with_a_lone_surrogate_passes() -> None:
     class Text(BaseModel):
         text: str = Field(max_length=10)

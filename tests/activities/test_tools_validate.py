@@ -47,6 +47,8 @@ class Even(BaseModel):
     def must_be_even(cls, n: int) -> int:
         if n == 13:
             raise ZeroDivisionError("thirteen")
+        if n == 15:
+            raise LookupError("fifteen \ud800")
         if n % 2:
             raise ValueError("give an even number")
         return n
@@ -211,6 +213,11 @@ def test_arguments_nested_too_deeply_are_refused() -> None:
 def test_the_tool_s_own_validators_speak_to_the_model() -> None:
     with pytest.raises(InvalidArguments, match=r"- x\.n: give an even number, got 3$"):
         taking(Even).validate({"x": {"n": 3}})
+
+
+def test_what_a_validator_says_becomes_valid_text() -> None:
+    with pytest.raises(InvalidArguments, match=r"can't be read: LookupError: fifteen �$"):
+        taking(Even).validate({"x": {"n": 15}})
 
 
 def test_a_validator_that_fails_otherwise_is_no_crash() -> None:
