@@ -40,6 +40,11 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def first_line(error: BaseException) -> str:
+    """What an exception says, in one bounded line; its class if it says nothing."""
+    return cut((str(error).splitlines() or [type(error).__name__])[0], 200)
+
+
 def _line(problem: ErrorDetails, known: Sequence[str]) -> str:
     place = _place(problem["loc"])
     if problem["type"] == "missing":

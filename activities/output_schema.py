@@ -12,7 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from activities import json_schema
 from activities.errors import DefinitionError
-from activities.explain import cut, problems
+from activities.explain import cut, first_line, problems
 from activities.json_schema_form import refuse_unusable
 from activities.rendering import well_formed
 from activities.schema import schema_of
@@ -38,7 +38,7 @@ class OutputSchema:
             self.schema = schema_of(self._type)
         except Exception as error:  # pydantic raises half a dozen kinds for types that it can't take
             raise DefinitionError(
-                f"{where} has output={output!r}, which has no JSON form ({cut(str(error).splitlines()[0], 200)})."
+                f"{where} has output={output!r}, which has no JSON form ({first_line(error)})."
                 " Give a pydantic model or a JSON schema as a dict."
             ) from error
 

@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchema
 from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema, to_jsonable_python
 
 from activities.errors import DefinitionError, InvalidArguments
-from activities.explain import cut, problems
+from activities.explain import cut, first_line, problems
 from activities.rendering import well_formed
 from activities.signature import REQUIRED, Parameter, Signature
 from workflows.contracts import JsonObject
@@ -84,7 +84,7 @@ def _field(tool: str, parameter: Parameter, description: str | None) -> tuple[An
     except Exception as error:  # pydantic raises half a dozen kinds for types that it can't take
         raise DefinitionError(
             f"{where} is annotated {_type_name(parameter.annotation)}, which has no JSON form"
-            f" ({cut(str(error).splitlines()[0], 200)}). Use str, int, float, bool, list, dict, Literal, an enum,"
+            f" ({first_line(error)}). Use str, int, float, bool, list, dict, Literal, an enum,"
             " a date, a dataclass, a TypedDict or a pydantic model."
         ) from error
     settings: dict[str, Any] = {"alias": parameter.name}

@@ -322,12 +322,21 @@ class NoSchema:
     """A class that pydantic knows nothing of."""
 
 
+class Silent:
+    """A class whose schema fails without a word."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        raise ValueError
+
+
 def stars(*names: str) -> None: ...
 def double_stars(**names: str) -> None: ...
 def positional_only(x: int, /) -> None: ...
 def bare(x) -> None: ...  # type: ignore[no-untyped-def]
 def of_a_class(self, x: int) -> None: ...  # type: ignore[no-untyped-def]
 def field_default(x: int = Field(default=1, ge=1)) -> None: ...
+def silent(x: Silent) -> None: ...
 def alias(x: Annotated[int, Field(alias="y")]) -> None: ...
 def function_argument(x: Callable[[int], int]) -> None: ...
 def function_or_text(x: str | Callable[[int], int]) -> None: ...
@@ -352,6 +361,7 @@ def wrong_default(x: int = "many") -> None: ...  # type: ignore[assignment]
         (alias, r"'x' has an alias, .* Rename the parameter"),
         (function_argument, r"tool 'function_argument': parameter 'x' is annotated .*Callable.* has no JSON form"),
         (function_or_text, r"'x' is annotated .*Callable.* has no JSON form"),
+        (silent, r"'x' is annotated .*Silent, which has no JSON form \(ValueError\)"),
         (arbitrary, r"'x' is annotated .*NoSchema, which has no JSON form"),
         (list_of_arbitrary, r"'x' is annotated list\[.*NoSchema\], which has no JSON form"),
         (class_argument, r"'x' is annotated type\[.*NoSchema\], which has no JSON form"),
