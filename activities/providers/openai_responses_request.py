@@ -166,7 +166,7 @@ class _Input:
 
     def _sent_back(self, turn: Turn) -> list[JsonValue]:
         assert turn.native is not None
-        items = turn.native.items
+        items = [item for item in turn.native.items if _sendable(item)]
         if not turn.calls and not turn.text and not any(_holds_more(item) for item in items):
             return []  # nothing but reasoning, which may not stand alone
         calls = iter(turn.calls)
@@ -176,7 +176,7 @@ class _Input:
         edited = [self._fitted(item, waiting.get(id(item))) for item in items]
         ordered = _calls_last(edited)
         resident = self._stored and turn.native.response_id is not None
-        if ordered == items and not _dangling(items) and (resident or all(map(_self_contained, items))):
+        if ordered == turn.native.items and not _dangling(items) and (resident or all(map(_self_contained, items))):
             return ordered
         return without_reasoning(ordered)
 
@@ -216,7 +216,12 @@ def _self_contained(item: JsonValue) -> bool:
     return bool(item.get("encrypted_content") or item.get("content"))
 
 
-def _holds_more(item: JsonValue) -> bool:
+def _sendable(item: JsonValue) -> bool:
+    """No request may hold what is no item, or a message without content."""
     if isinstance(item, dict) and kind(item) == "message":
         return bool(item.get("content"))
+    return bool(kind(item))
+
+
+def _holds_more(item: JsonValue) -> bool:
     return kind(item) != "reasoning"
