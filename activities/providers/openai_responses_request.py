@@ -171,8 +171,8 @@ class _Input:
             return []  # nothing but reasoning, which may not stand alone
         calls = iter(turn.calls)
         waiting = {id(item): next(calls) for item in client_calls(items)}
-        for call_id, item in ((waiting[id(item)].id, item) for item in client_calls(items)):
-            self._outputs[call_id] = OUTPUTS[kind(item)]
+        for item in client_calls(items):
+            self._outputs[waiting[id(item)].id] = OUTPUTS[kind(item)]
         edited = [self._fitted(item, waiting.get(id(item))) for item in items]
         ordered = _calls_last(edited)
         resident = self._stored and turn.native.response_id is not None
