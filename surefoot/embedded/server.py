@@ -9,17 +9,20 @@ import os
 import re
 import socket
 import subprocess
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from surefoot.embedded.command import ask, clean_environment
 from surefoot.embedded.errors import EmbeddedServerError
 from surefoot.embedded.home import DATABASE, Home, shown
+from surefoot.embedded.pacing import POLL_SECONDS
 from surefoot.embedded.processes import die_with_parent
 from surefoot.settings import EMBEDDED_NAMESPACE
 
 SEARCH_ATTRIBUTES = ("SurefootAgent", "SurefootState", "SurefootStatus")
 RETENTION = "30d"
+PORT_SECONDS = 1.0
 PORT_TAKEN = "address already in use"
 
 PRAGMAS = ("journal_mode=wal", "synchronous=full")
@@ -117,18 +120,27 @@ class Server:
 
 
 def free_ports(wanted: list[int | None]) -> list[int]:
-    """A free port for each place: the wanted one if it is free, else one that the system picks."""
+    """A free port for each place: the wanted one if it is free within a second, else one that the system picks.
+
+    A server that was just killed keeps its port for some milliseconds after its end can be seen.
+    """
+    deadline = time.monotonic() + PORT_SECONDS
     with ExitStack() as sockets:
-        return [_bind(port, sockets) for port in wanted]
+        return [_bind(port, sockets, deadline) for port in wanted]
 
 
-def _bind(wanted: int | None, sockets: ExitStack) -> int:
+def _bind(wanted: int | None, sockets: ExitStack, deadline: float) -> int:
     probe = sockets.enter_context(socket.socket())
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        probe.bind(("127.0.0.1", wanted or 0))
-    except (OSError, OverflowError):
-        probe.bind(("127.0.0.1", 0))
+    while wanted:
+        try:
+            probe.bind(("127.0.0.1", wanted))
+            return wanted
+        except (OSError, OverflowError):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(POLL_SECONDS)
+    probe.bind(("127.0.0.1", 0))
     port: int = probe.getsockname()[1]
     return port
 

@@ -186,17 +186,15 @@ def _in_place(process: "subprocess.Popen[bytes]", place: WorkerPlace, log: Path)
     deadline = time.monotonic() + START_SECONDS
     placed = False
     try:
-        while process.poll() is None and time.monotonic() < deadline:
+        while process.poll() is None and time.monotonic() < deadline and not placed:
+            yield POLL_SECONDS
             record = read(place.record)
             placed = record is not None and record.log == str(log)
-            if placed:
-                return launch.LAUNCHED
-            yield POLL_SECONDS
     finally:
         if not placed:
             process.kill()
             process.wait()
-    return process.returncode
+    return launch.LAUNCHED if placed else process.returncode
 
 
 def _obituary(worker: Worker, when: str) -> str:

@@ -73,7 +73,8 @@ from pathlib import Path
 from surefoot import embedded
 from surefoot.embedded import errors, workers
 from surefoot.settings import Settings
-settings = Settings(home=Path(sys.argv[1]), app=None, remote=None, task_queue=None, idle_seconds=float(sys.argv[2]))
+remote = {"target_host": "temporal.example:7233"} if os.environ.get("REMOTE") else None
+settings = Settings(Path(sys.argv[1]), app=None, remote=remote, task_queue=None, idle_seconds=float(sys.argv[2]))
 def say(**words):
     print(json.dumps(words), flush=True)
 async def main():
