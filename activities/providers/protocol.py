@@ -1,0 +1,59 @@
+"""What a model API is to Surefoot: one method that takes a request and returns a whole turn.
+
+An adapter never retries (Temporal does), never runs a tool, and raises only the errors of `errors.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pydantic import JsonValue
+
+from workflows.contracts import Entry, JsonObject, Turn
+
+
+@dataclass(frozen=True)
+class ToolDeclaration:
+    """A tool as the model sees it. `schema` is the JSON schema of its arguments, an object schema."""
+
+    name: str
+    description: str
+    schema: JsonObject
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One model call, in no provider's words.
+
+    `model` is the provider's own name of the model. `tool_choice` "none" forbids tools that stay declared
+    (the closing call). `settings` go into the request body as they are (temperature, reasoning, store, …).
+    `turn` numbers this call in the job, from 1; ids of the turn's calls derive from it.
+    """
+
+    model: str
+    instructions: str
+    transcript: Sequence[Entry]
+    tools: Sequence[ToolDeclaration] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+    max_output_tokens: int | None = None
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)
+    turn: int = 1
+
+
+class Provider(Protocol):
+    """One model API. `api` is the adapter's name; it tags a turn's native items."""
+
+    api: str
+
+    async def complete(self, request: ModelRequest) -> Turn:
+        """Ask the model once and return its whole answer; raise a `ModelError` otherwise."""
+        ...
+
+    async def close(self) -> None:
+        """Release the SDK client's connections."""
+        ...
+
+
+def call_id(turn: int, index: int) -> str:
+    """Surefoot's id of the call at position `index` (from 0) of turn number `turn`: legal at every provider."""
+    return f"c{turn}-{index + 1}"
