@@ -45,7 +45,8 @@ class Desk:
 
     def __init__(self, state: JobState, transcript: Transcript, gate: Gate) -> None:
         self._state, self._transcript, self._gate = state, transcript, gate
-        self._shown: tuple[JobPhase, list[Pending]] = ("running", [])
+        # A run that goes on from another one shows what that one showed last.
+        self._shown: tuple[JobPhase, list[Pending]] = (self.phase(), gate.pending())
         self._too_big = False
 
     # --- what people see
@@ -115,8 +116,12 @@ class Desk:
                 self.show()
 
     def decide_early(self, decision: Decision) -> None:
-        task = asyncio.create_task(self.decide_or_keep(decision))
-        self._early = task
+        self._early = asyncio.create_task(self._use_early(decision))
+
+    async def _use_early(self, decision: Decision) -> None:
+        await self.decide_or_keep(decision)
+        # Not before: if the job goes on in a new run meanwhile, the decision goes along.
+        self._state.early.pop(decision.call, None)
 
     async def _check_edit(self, decision: Decision) -> tuple[JsonObject, str]:
         call = self._gate.check(decision)
@@ -167,9 +172,10 @@ class Desk:
         """Go on in a new run, unless the open turn is too large to be carried: then at its end."""
         await workflow.wait_condition(workflow.all_handlers_finished)
         carry = self.carry()
-        if len(carry.model_dump_json(exclude_unset=True)) > CARRY_BYTES:
+        if len(carry.model_dump_json(exclude_unset=True).encode()) > CARRY_BYTES:
             self._too_big = True
             return
+        self.show()
         workflow.continue_as_new(JobStart(agent=self._state.agent, carry=carry, resumed=True))
 
     def turn_ended(self) -> None:

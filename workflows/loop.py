@@ -29,6 +29,7 @@ from workflows.contracts import (
     RunTool,
     Status,
     ToolReply,
+    Turn,
     Usage,
 )
 from workflows.desk import Desk
@@ -40,6 +41,8 @@ T = TypeVar("T")
 CANCEL_GRACE = timedelta(seconds=5)
 PAUSES = 10
 ODD_TURNS = 2
+FAILED_STOPS = ("refusal", "content_filter", "unknown")
+"""Ends of a turn that are no success: what it asks for is not run, what it says is no answer."""
 
 
 class ModelFailed(Exception):
@@ -56,6 +59,13 @@ class Loop:
         self._previews: set[asyncio.Task[None]] = set()
 
     async def run(self) -> Outcome:
+        end = await self._rounds()
+        self.allowance.tick(workflow.now())
+        # What a person said while the job came to its end is there for the reply.
+        self._take_steers()
+        return end
+
+    async def _rounds(self) -> Outcome:
         while True:
             if self.state.calls:
                 await self._run_calls()
@@ -66,7 +76,7 @@ class Loop:
                 reply = await self._call_model()
             except ModelFailed as error:
                 return outcomes.outcome(self.state, "model_failure", error=str(error))
-            if reply.turn.calls:
+            if reply.turn.calls and reply.turn.stop not in FAILED_STOPS:
                 self._open(reply)
             elif end := self._check_answer(reply):
                 return end
@@ -88,6 +98,7 @@ class Loop:
         if self.state.paused and not self.state.stop_by:
             await self._wait(lambda: not self.state.paused or self.state.stop_by is not None)
         elif self._may_move():
+            self.allowance.tick(workflow.now())
             await self.desk.continue_as_new()
 
     async def _wait(self, ready: Callable[[], bool]) -> None:
@@ -142,11 +153,10 @@ class Loop:
     def _check_answer(self, reply: ModelReply) -> Outcome | None:
         """The outcome of a turn without calls, or None when the model is asked again."""
         turn, state = reply.turn, self.state
-        if turn.parts:
-            self.transcript.append(turn)
+        self._append_without_running(turn, words.TURN_FAILED.format(stop=turn.stop))
         if turn.stop == "pause":
             return self._odd(PAUSES, f"the model paused {PAUSES} times in a row without an answer")
-        if turn.stop in ("refusal", "content_filter", "unknown"):
+        if turn.stop in FAILED_STOPS:
             said = turn.stop_detail or turn.text or "no reason was given"
             return self._fail(f"the model ended with {turn.stop}: {said}", turn.text)
         if turn.stop == "max_tokens":
@@ -192,12 +202,17 @@ class Loop:
             turn = (await self._call_model(closing=status)).turn
         except ModelFailed:
             return None
+        self._append_without_running(turn, words.LIMIT_WORDS[status])
+        if turn.calls or turn.stop in FAILED_STOPS:
+            return None  # what was said is the lead to a call, or no answer
+        return turn.text or None
+
+    def _append_without_running(self, turn: Turn, why: str) -> None:
         if turn.parts:
             self.transcript.append(turn)
+        text = words.NOT_EXECUTED.format(why=why)
         for call in turn.calls:
-            text = words.NOT_EXECUTED.format(why=words.LIMIT_WORDS[status])
             self.transcript.append(Result(call=call.id, tool=call.tool, content=text, status="not_executed"))
-        return turn.text or None
 
     # --- running the calls of a turn
 
@@ -209,10 +224,13 @@ class Loop:
             CallState(call=call, plan=plans[call.id], arguments=call.arguments or {}, digest=plans[call.id].digest)
             for call in reply.turn.calls
         ]
-        if reply.turn.stop == "max_tokens":
+        if self.allowance.rounds_used_up():
+            self._leave_rest("hit_iteration_cap")
+        elif reply.turn.stop == "max_tokens":
             self._refuse_cut_off()
         else:
             self.state.odd_turns = 0
+            self._admit()
 
     def _refuse_cut_off(self) -> None:
         self.state.odd_turns += 1
@@ -223,7 +241,7 @@ class Loop:
 
     async def _run_calls(self) -> None:
         """Bring every call of the open turn to its result, and the results into the transcript in the calls' order."""
-        self._admit()
+        self._tell()
         self._take_early()
         self._start_previews()
         for group in self._groups():
@@ -242,29 +260,28 @@ class Loop:
         self._tell()
         self.state.prints = [*self.state.prints, progress.fingerprint(self.state.calls)][-progress.WINDOW :]
         self.state.calls = []
-        self.allowance.finish_round()
+        if not self.allowance.rounds_used_up():  # else this was not one more: none of its calls ran
+            self.allowance.finish_round()
         self.desk.turn_ended()
         self.desk.show()
 
     def _admit(self) -> None:
-        """Say of every call that has no result yet whether it may run, must be asked for, or is refused."""
-        left = 0 if self.allowance.rounds_used_up() else self.allowance.calls_left()
-        over: Status = "hit_iteration_cap" if self.allowance.rounds_used_up() else "hit_tool_call_cap"
-        for call in (call for call in self.state.calls if call.phase != "done"):
+        """Say of every call of a new turn whether it may run, must be asked for, or is refused."""
+        left = self.allowance.calls_left()
+        for call in self.state.calls:
             if call.plan.kind == "invalid":
                 self._finish(call, "error", call.plan.problem or "this call can't be made")
-            elif left is not None and left <= 0:
-                self._leave(call, over)
-                self.state.closing = over
             elif call.plan.verdict == "deny":
                 self._finish(call, "denied", call.plan.problem or "Denied by policy.")
-            elif call.phase == "queued" and call.digest in self.state.denied:
+            elif call.digest in self.state.denied:
                 self._finish(call, "denied", words.DENIED_BEFORE)
+            elif left is not None and left <= 0:
+                self._leave(call, "hit_tool_call_cap")
+                self.state.closing = "hit_tool_call_cap"
             else:
                 left = None if left is None else left - 1
-                if call.phase == "queued" and call.plan.verdict == "ask":
+                if call.plan.verdict == "ask":
                     self._ask(call)
-        self._tell()
 
     def _ask(self, call: CallState) -> None:
         call.phase, call.asked_at = "asking", workflow.now()
@@ -272,7 +289,7 @@ class Loop:
     def _take_early(self) -> None:
         """Use decisions that came before their call did."""
         for call in self.state.calls:
-            if call.phase == "asking" and (early := self.state.early.pop(call.call.id, None)):
+            if call.phase == "asking" and (early := self.state.early.get(call.call.id)):
                 self.desk.decide_early(early)
 
     def _start_previews(self) -> None:

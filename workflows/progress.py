@@ -6,7 +6,8 @@ Successful calls count as well as failed ones; rounds made only of tools that de
 import hashlib
 from collections.abc import Sequence
 
-from workflows.contracts import CallState, RoundPrint
+from workflows.contracts import CallPart, CallState, RoundPrint
+from workflows.digest import digest
 
 WINDOW = 4
 
@@ -14,13 +15,14 @@ WINDOW = 4
 def fingerprint(calls: Sequence[CallState]) -> RoundPrint:
     """One round's fingerprint: its calls together, in order, so that twins inside one turn are no repetition."""
     counted = [call for call in calls if not call.plan.repeatable]
-    made = hashlib.sha256("\n".join(call.plan.digest or _raw(call) for call in counted).encode())
+    made = hashlib.sha256("\n".join(call.plan.digest or _unplanned(call.call) for call in counted).encode())
     results = hashlib.sha256("\n".join(call.result_print for call in counted).encode())
     return RoundPrint(calls=made.hexdigest()[:32], results=results.hexdigest()[:32], polls=not counted)
 
 
-def _raw(call: CallState) -> str:
-    return f"{call.call.tool}:{call.call.raw}"
+def _unplanned(call: CallPart) -> str:
+    """For a call that can't be made: of an unknown tool, or with arguments that are no object."""
+    return digest(call.tool, call.arguments if call.arguments is not None else {"raw": call.raw})
 
 
 def stalled(prints: Sequence[RoundPrint]) -> bool:

@@ -28,7 +28,7 @@ class Transcript:
     def append(self, *entries: Entry) -> None:
         for entry in entries:
             self.own.append(entry)
-            self._sizes.append(len(entry.model_dump_json(exclude_unset=True)))
+            self._sizes.append(len(entry.model_dump_json(exclude_unset=True).encode()))
 
     def hand_over(self) -> tuple[int, list[Entry] | None]:
         """How many own entries the last call was handed, and those that came since (None if too large)."""

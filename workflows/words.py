@@ -16,6 +16,7 @@ LIMIT_WORDS: dict[Status, str] = {
 }
 
 NOT_EXECUTED = "Not executed: {why}."
+TURN_FAILED = "the turn that asked for it ended with {stop}"
 CUT_OFF = (
     "Not executed: your answer was cut off at the output limit, so this call may be incomplete. Make it again, shorter."
 )
