@@ -24,7 +24,15 @@ from temporalio.client import Client
 from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflowInfo
 from temporalio.envconfig import ClientConfig
 from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.worker import Interceptor, Worker, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+    Worker,
+    WorkflowInstance,
+    WorkflowInstanceDetails,
+    WorkflowRunner,
+)
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.apps import App, load_app
@@ -36,6 +44,7 @@ from activities.payloads import data_converter
 from activities.run_tool import ToolRunner
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
+from workflows.desk import PHASE
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
@@ -204,11 +213,41 @@ async def connect(**overrides: Any) -> Client:
     return await Client.connect(**(config | overrides), data_converter=data_converter())
 
 
-class Idle:
-    """Notes when something last ran here, so that a worker nobody needs can end itself."""
+class Activity(Interceptor):
+    """Notes when a step last ran here, so that a worker that nobody needs can end itself."""
 
     def __init__(self) -> None:
+        self.running = 0
         self.last = time.monotonic()
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        return _Noted(next, self)
+
+    def idle_for(self) -> float:
+        return 0.0 if self.running else time.monotonic() - self.last
+
+
+class _Noted(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, noted: Activity) -> None:
+        super().__init__(next)
+        self._noted = noted
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        self._noted.running += 1
+        try:
+            return await super().execute_activity(input)
+        finally:
+            self._noted.running -= 1
+            self._noted.last = time.monotonic()
+
+
+async def _until_idle(client: Client, task_queue: str, noted: Activity, seconds: float) -> None:
+    """Return when no step ran for `seconds` and no job of this queue is running (those that wait for people do not)."""
+    running = f"TaskQueue = '{task_queue}' AND ExecutionStatus = 'Running' AND {PHASE.name} = 'running'"
+    while True:
+        await asyncio.sleep(max(1.0, seconds - noted.idle_for()))
+        if noted.idle_for() >= seconds and (await client.count_workflows(running)).count == 0:
+            return
 
 
 async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
@@ -217,9 +256,16 @@ async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with hosting(client, app, task_queue=task_queue, settings=Settings.from_environment()):
+    noted = Activity()
+    settings = Settings.from_environment()
+    async with hosting(client, app, task_queue=task_queue, settings=settings, interceptors=[noted]):
         log.info("serves queue %s: agents %s", task_queue, ", ".join(sorted(app.agents)))
-        await stop.wait()
+        ends: list[asyncio.Task[Any]] = [asyncio.create_task(stop.wait())]
+        if idle_seconds is not None:
+            ends.append(asyncio.create_task(_until_idle(client, task_queue, noted, idle_seconds)))
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
         log.info("stopping: running steps get a moment to finish")
 
 
@@ -238,7 +284,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Shadowed, DefinitionError) as error:
         sys.stderr.write(f"worker: {error}\n")
         return 2
-    asyncio.run(_serve(app, options.task_queue, None))
+    idle = os.environ.get("SUREFOOT_WORKER_IDLE_SECONDS")
+    asyncio.run(_serve(app, options.task_queue, float(idle) if idle else None))
     return 0
 
 

@@ -105,6 +105,14 @@ class Job:
             return view
         return await self._ended_view(description)
 
+    async def has_ended(self) -> bool:
+        """Asked of the server alone: no worker need be up. Raises `NoSuchJob`."""
+        return (await self._describe()).status != WorkflowExecutionStatus.RUNNING
+
+    async def queue(self) -> str:
+        """The task queue that the job's workers serve."""
+        return (await self._describe()).task_queue
+
     async def _ended_view(self, description: WorkflowExecutionDescription) -> JobView:
         end = await fetch_end(self._temporal, self.id)
         spent = end.carry.overall
@@ -145,24 +153,25 @@ class Job:
                 return
             await asyncio.sleep(POLL_SECONDS)
 
-    async def transcript(self) -> list[Entry]:
-        """Everything said so far, by the model, the tools and people."""
+    async def transcript(self, start: int = 0) -> list[Entry]:
+        """Everything said so far, by the model, the tools and people, from entry number `start` on."""
         description = await self._describe()
         first = await self._page(description.run_id, 0)
         segments = [*first.earlier, Segment(run_id=description.run_id, entries=first.total)]
         entries: list[Entry] = []
         for segment in segments:
-            entries += await self._entries(segment)
+            entries += await self._entries(segment, min(start, segment.entries))
+            start = max(0, start - segment.entries)
         return entries
 
-    async def _entries(self, segment: Segment) -> list[Entry]:
+    async def _entries(self, segment: Segment, start: int) -> list[Entry]:
         entries: list[Entry] = []
-        while len(entries) < segment.entries:
-            page = await self._page(segment.run_id, len(entries))
+        while start + len(entries) < segment.entries:
+            page = await self._page(segment.run_id, start + len(entries))
             if not page.entries:
                 break
             entries += page.entries
-        return entries[: segment.entries]
+        return entries[: segment.entries - start]
 
     async def _page(self, run_id: str, start: int) -> TranscriptPage:
         page: TranscriptPage = await self._ask("transcript", TranscriptPage, run_id, start)

@@ -111,7 +111,7 @@ def _remote(env: Mapping[str, str]) -> "ClientConnectConfig | None":
         # The SDK would go on as if nothing had been set.
         raise SettingsError(f"TEMPORAL_CONFIG_FILE is {file!r}, and there is no such file.")
     try:
-        profile = ClientConfigProfile.load(override_env_vars=env)
+        profile = ClientConfigProfile.load(override_env_vars=dict(env))
         if profile.address:
             return profile.to_client_connect_config()
     except (RuntimeError, ValueError, OSError) as problem:

@@ -1,0 +1,86 @@
+"""The command line. Only the command that is run is imported, so that `surefoot --help` answers at once.
+
+stdout belongs to answers and `--json`; everything else goes to stderr.
+"""
+
+import importlib
+import sys
+
+import click
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("surefoot.cli.demo:demo", "The guided first run, without a key."),
+    "run": ("surefoot.cli.run:run", "Start a job, follow it, and print its answer."),
+    "jobs": ("surefoot.cli.look:jobs", "List jobs."),
+    "show": ("surefoot.cli.look:show", "The state of one job."),
+    "watch": ("surefoot.cli.run:watch", "Follow a job live."),
+    "transcript": ("surefoot.cli.look:transcript", "Everything said in a job."),
+    "inbox": ("surefoot.cli.look:inbox", "What waits for a person."),
+    "approve": ("surefoot.cli.decide:approve", "Let a pending call run."),
+    "answer": ("surefoot.cli.decide:answer", "Answer a pending call in the tool's place."),
+    "deny": ("surefoot.cli.decide:deny", "Refuse a pending call."),
+    "resolve": ("surefoot.cli.decide:resolve", "Say how a call with an unknown outcome ended."),
+    "reply": ("surefoot.cli.run:reply", "Go on with a job that has ended."),
+    "steer": ("surefoot.cli.steer:steer", "Send a message to a running job."),
+    "pause": ("surefoot.cli.steer:pause", "Hold a job between two steps."),
+    "resume": ("surefoot.cli.steer:resume", "Let a paused job go on."),
+    "stop": ("surefoot.cli.steer:stop", "End a job at its next step, with a closing answer."),
+    "cancel": ("surefoot.cli.steer:cancel", "End a job now."),
+    "dev": ("surefoot.cli.serve:dev", "Server and worker in the foreground."),
+    "worker": ("surefoot.cli.serve:worker", "A worker for the server of TEMPORAL_ADDRESS."),
+    "doctor": ("surefoot.cli.doctor:doctor", "Check server, worker, keys and versions."),
+}
+"""Name → where the command lives, and its line in the help."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, and knows its help line without that."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else " See: surefoot --help"
+            raise click.UsageError(f"there is no command {args[0]!r}.{hint}", ctx) from error
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="surefoot")
+def surefoot() -> None:
+    """Durable agent jobs that never take the same step twice.
+
+    An app file (--app or SUREFOOT_APP) defines agents. Without TEMPORAL_ADDRESS an embedded server keeps its
+    state in SUREFOOT_HOME (default .surefoot/).
+
+    Exit codes: 0 complete, 1 failed, 2 wrong use, 3 ended before it was done (a limit, no progress, cancelled),
+    4 waiting for a person, 5 server not reached.
+    """
+
+
+def main() -> None:
+    """The console script."""
+    # Names and texts of any language go through pipes of any encoding.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    surefoot(prog_name="surefoot")

@@ -1,0 +1,104 @@
+"""Commands of the person who decides: approve, answer, deny, resolve."""
+
+import sys
+from collections.abc import Awaitable, Callable
+
+import click
+
+from surefoot.cli import exits
+from surefoot.cli.documents import emit, plain
+from surefoot.cli.follow import arguments_from
+from surefoot.cli.pages import call_text
+from surefoot.cli.session import app_option, json_option, me, say, session
+from surefoot.job import Applied, Job
+from workflows.contracts import JsonObject, Resolution
+
+digest_option = click.option("--digest", help="Decide only if the arguments are those of this digest (see the inbox).")
+
+
+def _decide(
+    job: str, call: str, app: str | None, as_json: bool, decide: Callable[[Job], Awaitable[Applied]], verb: str
+) -> None:
+    async def work() -> None:
+        async with session(app) as opened:
+            await opened.worker_for(job)
+            applied = await decide(opened.client.job(job))
+        if as_json:
+            decided = plain(applied.decided) if applied.decided else None
+            emit({"job": job, "call": call, "status": applied.status, "decided": decided})
+        elif applied.status == "sent":
+            say(f"{call}: sent; no worker is up, so it takes effect when one is")
+        else:
+            say(f"{call}: {verb}")
+
+    exits.run(work())
+
+
+@click.command()
+@click.argument("job")
+@click.argument("call")
+@click.option("--args", "arguments", metavar="JSON", help="Run it with these arguments instead ('-' reads stdin).")
+@digest_option
+@app_option
+@json_option
+def approve(job: str, call: str, arguments: str | None, digest: str | None, app: str | None, as_json: bool) -> None:
+    """Let a pending call run, as it is or with edited arguments."""
+    edited = _arguments(arguments)
+
+    async def decide(handle: Job) -> Applied:
+        pending = await handle.pending(call)
+        say(call_text(pending.tool, edited if edited is not None else pending.arguments))
+        return await handle.approve(call, digest=digest or pending.digest, arguments=edited, by=me())
+
+    _decide(job, call, app, as_json, decide, "approved")
+
+
+def _arguments(text: str | None) -> JsonObject | None:
+    if text is None:
+        return None
+    return arguments_from(sys.stdin.read() if text == "-" else text)
+
+
+@click.command()
+@click.argument("job")
+@click.argument("call")
+@click.argument("text")
+@digest_option
+@app_option
+@json_option
+def answer(job: str, call: str, text: str, digest: str | None, app: str | None, as_json: bool) -> None:
+    """Answer a pending call in the tool's place; the tool does not run."""
+    _decide(job, call, app, as_json, lambda handle: handle.answer(call, text, digest=digest, by=me()), "answered")
+
+
+@click.command()
+@click.argument("job")
+@click.argument("call")
+@click.option("--reason", help="Told to the model.")
+@digest_option
+@app_option
+@json_option
+def deny(job: str, call: str, reason: str | None, digest: str | None, app: str | None, as_json: bool) -> None:
+    """Refuse a pending call; the model is told, and the job goes on."""
+    _decide(job, call, app, as_json, lambda handle: handle.deny(call, reason=reason, digest=digest, by=me()), "denied")
+
+
+@click.command()
+@click.argument("job")
+@click.argument("call")
+@click.option("--happened", metavar="RESULT", help="It happened; RESULT is what the tool would have returned.")
+@click.option("--not-happened", is_flag=True, help="It did not happen: run it.")
+@click.option("--give-up", is_flag=True, help="Nobody can tell; the job ends.")
+@app_option
+@json_option
+def resolve(
+    job: str, call: str, happened: str | None, not_happened: bool, give_up: bool, app: str | None, as_json: bool
+) -> None:
+    """Say how a call ended that was started and whose end nobody saw."""
+    if sum([happened is not None, not_happened, give_up]) != 1:
+        raise click.UsageError("say one of --happened RESULT, --not-happened, --give-up")
+    if happened is not None:
+        word = Resolution(call=call, choice="happened", result=happened, by=me())
+    else:
+        word = Resolution(call=call, choice="not_happened" if not_happened else "give_up", by=me())
+    _decide(job, call, app, as_json, lambda handle: handle.resolve(word), f"resolved: {word.choice}")

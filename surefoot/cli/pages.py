@@ -1,0 +1,164 @@
+"""What people read: plain when piped, in colour on a terminal. Texts of models and tools are never markup."""
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from surefoot.lists import InboxItem, JobRow
+from workflows.contracts import CallPart, Entry, JobView, Message, Note, Outcome, Pending, Result, TextPart, Turn
+
+STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "ended": "dim"}
+STATUS_STYLES = {"complete": "green"}
+RESULT_STYLES = {"ok": "green", "answered": "green", "denied": "yellow", "not_executed": "yellow", "unknown": "red"}
+SHOWN = 300
+
+
+def out() -> Console:
+    """Answers: stdout."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False)
+
+
+def err() -> Console:
+    """Everything else: stderr."""
+    return Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
+
+
+def short(text: str, limit: int = SHOWN) -> str:
+    """One line of a text that may be long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[:limit]}…"
+
+
+def call_text(tool: str, arguments: object) -> str:
+    """A call as one reads it: `refund(order="A-1", amount=12)`."""
+    if not isinstance(arguments, dict):
+        return f"{tool}({short(str(arguments))})"
+    return (
+        f"{tool}({', '.join(f'{name}={json.dumps(value, ensure_ascii=False)}' for name, value in arguments.items())})"
+    )
+
+
+def age(since: datetime) -> str:
+    seconds = max(0, int((datetime.now(UTC) - since).total_seconds()))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def print_jobs(rows: Sequence[JobRow]) -> None:
+    if not rows:
+        err().print("No jobs yet. Start one: surefoot run AGENT 'INPUT' --app FILE")
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("job", "agent", "state", "status", "started"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        status = row.status or ""
+        table.add_row(
+            Text(row.job),
+            Text(row.agent),
+            Text(row.state, STATE_STYLES.get(row.state, "")),
+            Text(status, STATUS_STYLES.get(status, "yellow" if status else "")),
+            f"{age(row.started_at)} ago",
+        )
+    Console(file=sys.stdout, markup=False, highlight=False).print(table)
+
+
+def print_job(view: JobView) -> None:
+    console = out()
+    console.print(Text.assemble((view.job, "bold"), f"  agent {view.agent}  ", (view.state, STATE_STYLES[view.state])))
+    console.print(
+        f"{view.rounds} rounds, {view.tool_calls} tool calls, {view.usage.tokens} tokens, {cost(view)};"
+        f" history: {view.history_events} events, {view.history_bytes} bytes"
+    )
+    for decided in view.decided:
+        done = "" if decided.performed else ", not performed yet"
+        console.print(f"decided  {decided.call}: {decided.choice} by {decided.by} at {decided.at:%Y-%m-%d %H:%M}{done}")
+    for pending in view.pending:
+        print_pending(console, view.job, pending)
+    if view.outcome is not None:
+        print_outcome(console, view.outcome)
+
+
+def cost(view: JobView) -> str:
+    money = f"${view.usage.cost_usd:.4f}"
+    return f"{money} + {view.usage.unmeasured} unmeasured" if view.usage.unmeasured else money
+
+
+def print_pending(console: Console, job: str, pending: Pending) -> None:
+    """One call that waits, with everything needed to decide, and the commands that do it."""
+    doubtful = pending.kind == "unknown_outcome"
+    head = "outcome unknown" if doubtful else "waits for you"
+    console.print(Text.assemble((f"{head}: ", "bold yellow"), call_text(pending.tool, pending.arguments)))
+    if pending.why:
+        console.print(f"  why      {short(pending.why)}")
+    if pending.preview:
+        console.print(f"  preview  {short(pending.preview)}")
+    if pending.problem:
+        console.print(f"  problem  {short(pending.problem)}")
+    console.print(f"  asked    {age(pending.asked_at)} ago, by agent {pending.agent}, call {pending.call}")
+    if doubtful:
+        console.print("  It was started and nobody saw its end: find out whether it happened, then say so:")
+        console.print(f"  surefoot resolve {job} {pending.call} --happened RESULT | --not-happened | --give-up")
+    else:
+        console.print(f"  surefoot approve {job} {pending.call}   or   deny / answer")
+
+
+def print_inbox(items: Sequence[InboxItem]) -> None:
+    if not items:
+        err().print("Nothing waits for a person.")
+        return
+    console = out()
+    for number, item in enumerate(items):
+        if number:
+            console.print()
+        console.print(Text(item.job, "bold"))
+        print_pending(console, item.job, item)
+
+
+def print_outcome(console: Console, outcome: Outcome) -> None:
+    console.print(Text(outcome.summary, STATUS_STYLES.get(outcome.status, "yellow")))
+    if outcome.error and outcome.error not in outcome.summary:
+        console.print(Text(f"error: {outcome.error}", "red"))
+    for missed in outcome.not_done:
+        console.print(f"not done: {call_text(missed.tool, missed.arguments)}")
+    if outcome.answer:
+        console.print(outcome.answer)
+
+
+def print_entries(entries: Sequence[Entry], console: Console | None = None, *, whole: bool = True) -> None:
+    """What was said; `whole` texts, or one line each."""
+    console = console or out()
+    for entry in entries:
+        print_entry(console, entry, whole)
+
+
+def print_entry(console: Console, entry: Entry, whole: bool) -> None:
+    cut = (lambda text: text) if whole else short
+    if isinstance(entry, Message):
+        console.print(Text.assemble((f"{entry.by or 'person'}: ", "bold blue"), cut(entry.text)))
+    elif isinstance(entry, Note):
+        console.print(Text.assemble(("surefoot: ", "dim"), cut(entry.text)))
+    elif isinstance(entry, Result):
+        style = RESULT_STYLES.get(entry.status, "red")
+        console.print(Text.assemble((f"  {entry.call} {entry.status}: ", style), cut(entry.content)))
+    else:
+        _print_turn(console, entry, whole)
+
+
+def _print_turn(console: Console, turn: Turn, whole: bool) -> None:
+    for part in turn.parts:
+        if isinstance(part, TextPart):
+            console.print(Text.assemble(("model: ", "bold"), part.text if whole else short(part.text)))
+        elif isinstance(part, CallPart):
+            arguments = part.arguments if part.arguments is not None else part.raw
+            text = call_text(part.tool, arguments)
+            console.print(Text.assemble((f"  {part.id} → ", "cyan"), text if whole else short(text)))
+        elif whole:
+            console.print(Text(f"({part.kind}) {part.text}", "dim"))

@@ -1,0 +1,80 @@
+"""Commands that stay: dev and worker."""
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from typing import Any, NoReturn
+
+import click
+
+from activities.apps import load_app
+from surefoot.cli import exits
+from surefoot.cli.session import app_option, app_path, say, session
+from surefoot.embedded import serve_foreground
+from surefoot.embedded.workers import serve
+from surefoot.settings import SettingsError, read_settings
+
+
+@click.command()
+@app_option
+@click.option("--ui/--no-ui", default=True, show_default=True, help="Temporal's own web UI.")
+def dev(app: str | None, ui: bool) -> None:
+    """Embedded server and worker in the foreground. Ctrl-C ends both; everything is there again after a new start."""
+
+    async def work() -> None:
+        settings = read_settings(app=app_path(app))
+        if not settings.embedded:
+            raise SettingsError(
+                "TEMPORAL_ADDRESS names a server, so none is embedded: use `surefoot worker --app FILE`"
+            )
+        if settings.app is not None:
+            load_app(settings.app)
+        async with serve_foreground(settings, ui=ui) as held:
+            say(f"Temporal server {held.version} at {held.address}, state in {settings.home}")
+            if held.ui:
+                say(f"Temporal UI at {held.ui}")
+            if settings.app is None:
+                say("no app file, so no worker: name one with --app FILE")
+                await held.lost()
+            async with serve(settings, settings.app, settings.queue()) as hosting:
+                say(f"worker for {settings.app} (queue {settings.queue()}), log in {hosting.worker.log}")
+                await first_of(held.lost(), hosting.lost())
+
+    exits.run(work())
+
+
+@click.command()
+@app_option
+def worker(app: str | None) -> None:
+    """A worker for the server of TEMPORAL_ADDRESS (without one: for the embedded server)."""
+    try:
+        settings = read_settings(app=app_path(app))
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from None
+    if settings.app is None:
+        raise click.UsageError("no app file: name the file that defines your agents with --app FILE or SUREFOOT_APP")
+    if not settings.embedded:
+        from worker import main
+
+        sys.exit(main(["--app", str(settings.app), "--task-queue", settings.queue()]))
+    file = settings.app
+
+    async def work() -> None:
+        load_app(file)
+        async with session(app), serve(settings, file, settings.queue()) as hosting:
+            say(f"worker for {file} (queue {settings.queue()}), log in {hosting.worker.log}")
+            await hosting.lost()
+
+    exits.run(work())
+
+
+async def first_of(*endless: Coroutine[Any, Any, NoReturn]) -> None:
+    """Wait until one of them fails, and raise what it raised."""
+    tasks = [asyncio.ensure_future(each) for each in endless]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
