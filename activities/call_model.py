@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 LONGEST_DELAY = 300.0
 """Longest wait that a provider may ask for, in seconds."""
 
+OUTPUT_BYTES = 500_000
+"""Largest answer by an output schema: a job's result has to fit into one payload (2 MB) with all else that it holds."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -113,9 +116,15 @@ class ModelCaller:
     async def _reply(self, agent: Agent, request: CallModel, turn: Turn, failures: int) -> ModelReply:
         plans = [await plan_call(agent, call, self._threads) for call in turn.calls]
         checked: dict[str, object] = {}
-        if agent.output is not None and not turn.calls and turn.stop == "end" and not request.closing:
-            value, problem = agent.check_output(turn.text)
-            checked = {"output": value, "output_problem": problem}
+        if agent.output is not None and not turn.calls and not request.closing:
+            checked = _check_output(agent, turn.text)
         if failures:
             checked["failed_attempts"] = failures
         return ModelReply(turn=turn, plans=plans, **checked)
+
+
+def _check_output(agent: Agent, answer: str) -> dict[str, object]:
+    if (size := len(answer.encode())) > OUTPUT_BYTES:
+        return {"output_problem": f"It has {size} bytes, at most {OUTPUT_BYTES} fit into an outcome."}
+    value, problem = agent.check_output(answer)
+    return {"output": value, "output_problem": problem}

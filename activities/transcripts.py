@@ -6,68 +6,78 @@ query, in pages. A copy is a cache: losing it costs one query, never an answer.
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from temporalio.client import Client
 
 from workflows.contracts import CallModel, Entry, TranscriptPage
 
-CACHED_ENTRIES = 200_000
-"""How many entries are kept over all jobs before the longest unused job's copy goes."""
+CACHED_BYTES = 256 * 1024 * 1024
+"""How much is kept over all jobs before the longest unused job's copy goes."""
+
+ENTRY_BYTES = 1000
+"""What an entry takes beside its texts."""
+
+
+@dataclass
+class _Copy:
+    """The first entries of one run, and about how much memory they take."""
+
+    entries: list[Entry] = field(default_factory=list)
+    bytes: int = 0
 
 
 class Transcripts:
     """An LRU of run id → that run's entries."""
 
-    def __init__(self, cached_entries: int = CACHED_ENTRIES) -> None:
-        self._limit = cached_entries
-        self._runs: OrderedDict[str, list[Entry]] = OrderedDict()
-        self._count = 0
+    def __init__(self, cached_bytes: int = CACHED_BYTES) -> None:
+        self._limit = cached_bytes
+        self._copies: OrderedDict[str, _Copy] = OrderedDict()
+        self._bytes = 0
         self.misses = 0
 
     async def read(self, client: Client, job: str, run_id: str, request: CallModel) -> Sequence[Entry]:
         """The whole transcript that `request` points at."""
         entries: list[Entry] = []
         for segment in request.earlier:
-            entries += await self._upto(client, job, segment.run_id, segment.entries)
-        entries += await self._own(client, job, run_id, request)
-        return entries
+            entries += await self._first(client, job, segment.run_id, segment.entries)
+        known = len(self._known(run_id))
+        if request.new is not None and known >= request.base:
+            self._keep(run_id, request.new[known - request.base :])
+        return entries + await self._first(client, job, run_id, request.length)
 
-    async def _own(self, client: Client, job: str, run_id: str, request: CallModel) -> list[Entry]:
-        known = self._touch(run_id)
-        if request.new is not None and len(known) >= request.base:
-            fresh = request.new[len(known) - request.base :]
-            self._extend(run_id, fresh)
-        return await self._upto(client, job, run_id, request.length)
-
-    async def _upto(self, client: Client, job: str, run_id: str, length: int) -> list[Entry]:
-        """The first `length` entries of a run, read by query as far as they are not known here."""
-        if len(self._touch(run_id)) < length:
-            self.misses += 1
+    async def _first(self, client: Client, job: str, run_id: str, length: int) -> list[Entry]:
+        """The first `length` entries of a run; asked of it as far as they are not known here."""
+        entries = self._known(run_id)[:length]
+        if len(entries) == length:
+            return entries
+        self.misses += 1
         handle = client.get_workflow_handle(job, run_id=run_id)
-        while len(known := self._touch(run_id)) < length:
-            page = await handle.query("transcript", len(known), result_type=TranscriptPage)
+        while len(entries) < length:
+            page = await handle.query("transcript", len(entries), result_type=TranscriptPage)
             if not page.entries:
                 raise LookupError(
                     f"run {run_id} of job {job} has {page.total} transcript entries, {length} were expected:"
                     " was the job reset while this call ran?"
                 )
-            # While we waited, another call may have read the same page, or this copy was dropped.
-            known = self._touch(run_id)
-            if len(known) >= page.start:
-                self._extend(run_id, page.entries[len(known) - page.start :])
-        return known[:length]
+            entries += page.entries
+        # Other jobs' reads may have pushed this copy out meanwhile, so it is kept once it is whole.
+        self._keep(run_id, entries[len(self._known(run_id)) :])
+        return entries[:length]
 
-    def _touch(self, run_id: str) -> list[Entry]:
-        known = self._runs.setdefault(run_id, [])
-        self._runs.move_to_end(run_id)
-        return known
+    def _known(self, run_id: str) -> list[Entry]:
+        if run_id not in self._copies:
+            return []
+        self._copies.move_to_end(run_id)
+        return self._copies[run_id].entries
 
-    def _extend(self, run_id: str, entries: Sequence[Entry]) -> None:
-        self._runs[run_id].extend(entries)
-        self._count += len(entries)
-        while self._count > self._limit and len(self._runs) > 1:
-            oldest, gone = self._runs.popitem(last=False)
-            if oldest == run_id:  # never the one in use
-                self._runs[oldest] = gone
-                continue
-            self._count -= len(gone)
+    def _keep(self, run_id: str, entries: Sequence[Entry]) -> None:
+        copy = self._copies.setdefault(run_id, _Copy())
+        self._copies.move_to_end(run_id)
+        added = sum(len(entry.model_dump_json(exclude_unset=True)) + ENTRY_BYTES for entry in entries)
+        copy.entries.extend(entries)
+        copy.bytes += added
+        self._bytes += added
+        while self._bytes > self._limit and len(self._copies) > 1:
+            _, gone = self._copies.popitem(last=False)
+            self._bytes -= gone.bytes

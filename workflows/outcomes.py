@@ -5,39 +5,48 @@ long; the whole text stays in the transcript.
 """
 
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from workflows.contracts import CallState, Finding, JobState, NotDone, Outcome, Result, Status
 from workflows.words import summary
 
-ANSWER_CHARS = 400_000
+ANSWER_BYTES = 500_000
 FINDINGS_KEPT = 40
-FINDING_CHARS = 4_000
+FINDING_BYTES = 4_000
 NOT_DONE_KEPT = 40
-ARGUMENTS_CHARS = 4_000
-ERROR_CHARS = 4_000
+ARGUMENTS_BYTES = 2_000
+WHY_BYTES = 1_000
+ERROR_BYTES = 4_000
+NAME_BYTES = 200
 NEEDS_NOBODY: tuple[Status, ...] = ("complete", "cancelled")
 
 
 def cut(text: str, limit: int) -> str:
-    """`text`, or its beginning with a visible mark of how much is missing."""
-    return (
-        text if len(text) <= limit else f"{text[:limit]}\n[… {len(text) - limit} more characters: see the transcript]"
-    )
+    """`text`, or its first `limit` bytes with a visible mark of how much is missing."""
+    if len(text) * 4 <= limit or len(text.encode()) <= limit:
+        return text
+    kept = text.encode()[:limit].decode(errors="ignore")
+    return f"{kept}\n[… {len(text) - len(kept)} more characters: see the transcript]"
 
 
 def note_result(state: JobState, result: Result) -> None:
     """Keep what a tool returned, or that a call did not run, for the outcome."""
     if result.status in ("ok", "answered", "error", "unknown"):
         finding = Finding(
-            call=result.call, tool=result.tool, content=cut(result.content, FINDING_CHARS), is_error=result.is_error
+            call=result.call,
+            tool=cut(result.tool, NAME_BYTES),
+            content=cut(result.content, FINDING_BYTES),
+            is_error=result.is_error,
         )
         state.findings = [*state.findings, finding][-FINDINGS_KEPT:]
 
 
 def note_not_done(state: JobState, call: CallState, why: str) -> None:
-    small = len(str(call.arguments)) <= ARGUMENTS_CHARS
     missed = NotDone(
-        call=call.call.id, tool=call.call.tool, arguments=call.arguments if small else None, why=cut(why, 1000)
+        call=call.call.id,
+        tool=cut(call.call.tool, NAME_BYTES),
+        arguments=call.arguments if len(to_json(call.arguments)) <= ARGUMENTS_BYTES else None,
+        why=cut(why, WHY_BYTES),
     )
     state.not_done = [*state.not_done, missed][-NOT_DONE_KEPT:]
 
@@ -50,11 +59,11 @@ def outcome(
     output: JsonValue = None,
     error: str | None = None,
 ) -> Outcome:
-    error = cut(error, ERROR_CHARS) if error else None
+    error = cut(error, ERROR_BYTES) if error else None
     spent = state.overall
     return Outcome(
         status=status,
-        answer=cut(answer, ANSWER_CHARS) if answer else answer,
+        answer=cut(answer, ANSWER_BYTES) if answer else answer,
         output=output,
         findings=state.findings,
         requires_human=status not in NEEDS_NOBODY,
