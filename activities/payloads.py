@@ -10,11 +10,14 @@ import binascii
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import zstandard
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
+from temporalio.common import RawValue
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions
 from temporalio.converter import DataConverter, PayloadCodec
 
@@ -39,6 +42,18 @@ class Converter(PydanticPayloadConverter):
 
     def __init__(self) -> None:
         super().__init__(ToJsonOptions(exclude_unset=True))
+
+    def from_payloads(self, payloads: Sequence[Payload], type_hints: list[type] | None = None) -> list[Any]:
+        """What nobody declared a type for and can't be read stays as it came, for its receiver to refuse."""
+        if type_hints:
+            return super().from_payloads(payloads, type_hints)
+        return [self._if_readable(payload) for payload in payloads]
+
+    def _if_readable(self, payload: Payload) -> Any:
+        try:
+            return super().from_payloads([payload])[0]
+        except (ValueError, KeyError, RuntimeError, TypeError):
+            return RawValue(payload)
 
 
 class Codec(PayloadCodec):
@@ -76,8 +91,15 @@ class Codec(PayloadCodec):
         if encoding == AES:
             return self._decode(self._decrypt(payload))
         if encoding == ZSTD:
-            return Payload.FromString(self._decompressor.decompress(payload.data, max_output_size=LARGEST))
+            return self._decompress(payload)
         return payload
+
+    def _decompress(self, payload: Payload) -> Payload:
+        """Garbage stays as it came: no setting makes it readable, and raising here would fail a task for ever."""
+        try:
+            return Payload.FromString(self._decompressor.decompress(payload.data, max_output_size=LARGEST))
+        except (zstandard.ZstdError, DecodeError):
+            return payload
 
     def _decrypt(self, payload: Payload) -> Payload:
         name = payload.metadata.get("key", b"").decode(errors="replace")

@@ -4,17 +4,14 @@ No path leaves the job running with a failing workflow task: what goes wrong bef
 failed, and what goes wrong in a handler is refused to its sender.
 """
 
-from typing import TypeVar
-
-from pydantic import BaseModel, JsonValue, ValidationError
 from temporalio import workflow
-from temporalio.api.common.v1 import Payload
-from temporalio.common import RawValue
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows import policies, steps
 from workflows.contracts import (
+    AgentSpec,
     Decided,
+    Decision,
     JobEnd,
     JobStart,
     JobState,
@@ -22,33 +19,38 @@ from workflows.contracts import (
     LoadAgent,
     Message,
     Outcome,
+    Resolution,
     Result,
     Spent,
     Steer,
     TranscriptPage,
 )
 from workflows.desk import Desk
-from workflows.gate import Gate, parse_decision, parse_resolution, refusal
+from workflows.gate import Gate
+from workflows.limits import NO_LIMITS
 from workflows.loop import Loop, interrupted, reason
 from workflows.outcomes import outcome
+from workflows.received import NAME_CHARS, received, received_start, unanswered
 from workflows.transcript import Transcript
 
-M = TypeVar("M", bound=BaseModel)
-NOTHING = RawValue(Payload())
-"""Stands for an input that was not given: a start from outside must not be able to wedge a task."""
+FAULTS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
+"""Faults of code end a job as failed, wherever they come up. NondeterminismError is not among them: a deploy that
+running jobs can't follow is taken back, and they go on."""
 
 
-@workflow.defn
+@workflow.defn(failure_exception_types=FAULTS)
 class AgentJob:
     """Runs one agent on one input; its workflow id is the job id."""
 
     @workflow.init
-    def __init__(self, start: RawValue = NOTHING) -> None:
+    def __init__(self, *sent: object) -> None:
         self._loop: Loop | None = None
         self._fault: str | None = None
         try:
-            self._start = _read_start(start)
-        except (ValueError, TypeError, RuntimeError) as error:
+            self._start = received_start(sent)
+        except ValueError as error:
             self._start = JobStart(agent="")
             self._fault = f"this is no job: {error}"
         self._left_open = _left_open(self._start)
@@ -58,7 +60,7 @@ class AgentJob:
         self._desk = Desk(self._state, self._transcript, self._gate)
 
     @workflow.run
-    async def run(self, start: RawValue = NOTHING) -> JobEnd:
+    async def run(self, *sent: object) -> JobEnd:
         if self._fault:
             raise ApplicationError(self._fault, type="BadStart", non_retryable=True)
         if not self._start.resumed:
@@ -82,10 +84,19 @@ class AgentJob:
                 return outcome(self._state, "failed", error=reason(error))
             self._state.spec = spec
             if not self._start.resumed:
-                self._state.limits = spec.limits.changed(self._start.limits)
-                self._state.total = spec.total.changed(self._start.total) if spec.total else self._start.total
+                self._allow(spec)
         self._loop = Loop(self._state, self._state.spec, self._transcript, self._gate, self._desk)
         return await self._loop.run()
+
+    def _allow(self, spec: AgentSpec) -> None:
+        """A reply has the limits that its job began with, but for those that it names itself; totals stay."""
+        start, state = self._start, self._state
+        if start.carry is not None and start.carry.spec is not None:
+            state.limits = state.limits.changed(start.limits)
+            return
+        state.limits = spec.limits.changed(start.limits)
+        if spec.total or start.total:
+            state.total = (spec.total or NO_LIMITS).changed(start.total)
 
     async def _end_early(self, error: BaseException) -> Outcome:
         if is_cancelled_exception(error):
@@ -121,60 +132,51 @@ class AgentJob:
     # --- what can be sent: an update answers, a signal is kept by the server while no worker is up
 
     @workflow.update
-    async def decide(self, decision: JsonValue = None) -> Decided:
-        return await self._desk.decide(parse_decision(decision))
+    async def decide(self, *sent: object) -> Decided:
+        return await self._desk.decide(received(Decision, sent))
 
     @decide.validator
-    def _check_decision(self, decision: JsonValue = None) -> None:
-        self._gate.check(parse_decision(decision))
+    def _check_decision(self, *sent: object) -> None:
+        self._gate.check(received(Decision, sent))
 
     @workflow.signal(name="decide")
-    async def decide_by_signal(self, decision: JsonValue = None) -> None:
-        try:
-            await self._desk.decide_or_keep(parse_decision(decision))
-        except ApplicationError as error:
-            workflow.logger.warning("signal without effect: %s", error.message)
+    async def decide_by_signal(self, *sent: object) -> None:
+        with unanswered():
+            await self._desk.decide_or_keep(received(Decision, sent))
 
     @workflow.update
-    async def resolve(self, resolution: JsonValue = None) -> Decided:
-        return self._desk.resolve(parse_resolution(resolution))
+    async def resolve(self, *sent: object) -> Decided:
+        return self._desk.resolve(received(Resolution, sent))
 
     @resolve.validator
-    def _check_resolution(self, resolution: JsonValue = None) -> None:
-        self._gate.check_resolution(parse_resolution(resolution))
+    def _check_resolution(self, *sent: object) -> None:
+        self._gate.check_resolution(received(Resolution, sent))
 
     @workflow.signal(name="resolve")
-    def resolve_by_signal(self, resolution: JsonValue = None) -> None:
-        try:
-            self._desk.resolve(parse_resolution(resolution))
-        except ApplicationError as error:
-            workflow.logger.warning("signal without effect: %s", error.message)
+    def resolve_by_signal(self, *sent: object) -> None:
+        with unanswered():
+            self._desk.resolve(received(Resolution, sent))
 
     @workflow.signal
-    def steer(self, steer: JsonValue = None) -> None:
-        try:
-            self._desk.steer(_parse(Steer, steer))
-        except ApplicationError as error:
-            workflow.logger.warning("signal without effect: %s", error.message)
+    def steer(self, *sent: object) -> None:
+        with unanswered():
+            self._desk.steer(received(Steer, sent))
 
     @workflow.signal
-    def stop(self, by: JsonValue = None) -> None:
-        self._state.stop_by = str(by or "a person")
+    def stop(self, *by: object) -> None:
+        self._state.stop_by = by[0][:NAME_CHARS] if by and isinstance(by[0], str) else "a person"
         self._state.paused = False
+        self._desk.show()
 
     @workflow.signal
-    def pause(self) -> None:
+    def pause(self, *_: object) -> None:
         self._state.paused = True
+        self._desk.show()
 
     @workflow.signal
-    def resume(self) -> None:
+    def resume(self, *_: object) -> None:
         self._state.paused = False
-
-
-def _read_start(start: RawValue) -> JobStart:
-    if start is NOTHING:
-        raise ValueError("it was started without an input; start jobs through surefoot")
-    return workflow.payload_converter().from_payload(start.payload, JobStart)
+        self._desk.show()
 
 
 def _state(start: JobStart) -> JobState:
@@ -205,10 +207,3 @@ def _left_open(start: JobStart) -> list[Result]:
     if start.resumed or start.carry is None:
         return []
     return [call.result or interrupted(call) for call in start.carry.calls if not call.told]
-
-
-def _parse(kind: type[M], raw: object) -> M:
-    try:
-        return kind.model_validate(raw, strict=True)
-    except ValidationError as error:
-        raise refusal("NotAllowed", f"this is no {kind.__name__.lower()}: {error}") from None

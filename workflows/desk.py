@@ -25,8 +25,9 @@ from workflows.contracts import (
     Resolution,
     Steer,
 )
-from workflows.gate import Gate, refusal
+from workflows.gate import Gate
 from workflows.outcomes import cut
+from workflows.received import refusal
 from workflows.transcript import Transcript
 
 AGENT = SearchAttributeKey.for_keyword("SurefootAgent")

@@ -7,40 +7,14 @@ arguments, and each is used once. The checks here are pure: an update validator 
 from collections.abc import Iterator
 from datetime import datetime
 
-from pydantic import ValidationError
-from temporalio.exceptions import ApplicationError
-
 from workflows.contracts import CallState, Decided, Decision, JobState, JsonObject, Pending, Resolution, Result
+from workflows.received import refusal
 from workflows.words import ANSWERED, DENIED, HAPPENED
 
 DECISIONS = ["approve", "answer", "deny"]
 SETTLEMENTS = ["happened", "not_happened", "give_up"]
 EARLY_KEPT = 100
 DECIDED_KEPT = 1000
-
-
-def refusal(kind: str, message: str, decided: Decided | None = None) -> ApplicationError:
-    """The answer to a decision that changes nothing: `kind` is what a client branches on."""
-    return ApplicationError(message, *([decided] if decided else []), type=kind, non_retryable=True)
-
-
-def parse_decision(raw: object) -> Decision:
-    """A decision as it came in; anything that is not exactly one is refused."""
-    try:
-        return Decision.model_validate(raw, strict=True)
-    except ValidationError as error:
-        raise refusal("NotAllowed", f"this is no decision: {_faults(error)}; nothing was executed") from None
-
-
-def parse_resolution(raw: object) -> Resolution:
-    try:
-        return Resolution.model_validate(raw, strict=True)
-    except ValidationError as error:
-        raise refusal("NotAllowed", f"this is no resolution: {_faults(error)}; nothing was executed") from None
-
-
-def _faults(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'value'}: {e['msg']}" for e in error.errors()[:5])
 
 
 class Gate:
