@@ -1,20 +1,24 @@
 """One attempt of an activity: what earlier attempts left behind, the mark that a write has begun, and the sign of life.
 
-Heartbeat details are the only thing that one attempt can hand to the next, and a heartbeat without them erases them:
-so the ledger is sent along with every beat.
+Heartbeat details are the only thing that one attempt can hand to the next, and every heartbeat replaces them. So each
+carries the whole ledger, and all go the same way, one at a time: the SDK holds its own heartbeats back and sends them
+late, and one from before the mark would erase it.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.service import RPCError, RPCStatusCode
 
+log = logging.getLogger(__name__)
 BEATS_PER_TIMEOUT = 3
 
 
@@ -26,53 +30,95 @@ class Ledger:
     failures: int = 0
 
 
+class AttemptOver(ApplicationError):
+    """The server no longer counts on this attempt: its job was cancelled or has ended, or its time is up."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the server no longer counts on this attempt",
+            type="AttemptOver",
+            category=ApplicationErrorCategory.BENIGN,
+        )
+
+
 class Attempt:
     """The current attempt. Make one at the start of an activity."""
 
     def __init__(self) -> None:
         self.info = activity.info()
         self.ledger = _ledger(list(self.info.heartbeat_details))
+        self.cancelled = False
+        """Whether what runs should give up: the attempt is over, or its worker shuts down. Read from any thread."""
+        self._over = False
+        self._sending = asyncio.Lock()
 
     async def mark_started(self) -> None:
         """Record durably, before the function is called, that it is about to be; returns once the server has it.
 
-        Raises asyncio.CancelledError when this attempt is no longer the valid one, and RPCError when the server
-        can't be reached: in both cases the function must not be called.
+        Raises AttemptOver when this attempt is no longer the valid one, and RPCError when the server can't be
+        reached: in both cases the function must not be called.
         """
         self.ledger.started = True
         await self._record()
 
     async def _record(self) -> None:
-        handle = activity.client().get_async_activity_handle(task_token=self.info.task_token)
-        try:
-            await handle.heartbeat(asdict(self.ledger))
-        except AsyncActivityCancelledError:
-            raise asyncio.CancelledError("the server no longer counts on this attempt") from None
+        async with self._sending:
+            handle = activity.client().get_async_activity_handle(task_token=self.info.task_token)
+            try:
+                await handle.heartbeat(asdict(self.ledger))
+            except AsyncActivityCancelledError:
+                self._over = True
+            except RPCError as error:
+                if error.status != RPCStatusCode.NOT_FOUND:
+                    raise
+                self._over = True
+            if self._over:
+                self.cancelled = True
+                raise AttemptOver
 
     @asynccontextmanager
     async def beating(self) -> AsyncIterator[None]:
-        """Show the server that this worker is alive, so that its death is seen within the heartbeat timeout."""
+        """Show the server that this worker is alive, so that its death is seen within the heartbeat timeout.
+
+        What runs inside is cancelled as soon as a beat learns that the attempt is over; then AttemptOver is raised.
+        """
         timeout = self.info.heartbeat_timeout or timedelta(seconds=30)
-        beats = asyncio.create_task(self._beat(timeout.total_seconds() / BEATS_PER_TIMEOUT))
+        beats = asyncio.create_task(self._beat(timeout.total_seconds() / BEATS_PER_TIMEOUT, asyncio.current_task()))
         try:
             yield
+        except asyncio.CancelledError:
+            self.cancelled = True
+            if self._over:
+                raise AttemptOver from None
+            raise
         finally:
             beats.cancel()
 
-    async def _beat(self, pause: float) -> None:
+    async def _beat(self, pause: float, work: asyncio.Task[Any] | None) -> None:
         while True:
             # The start of an attempt counts as its first beat; a short step costs no message at all.
             await asyncio.sleep(pause)
-            activity.heartbeat(asdict(self.ledger))
+            try:
+                await self._record()
+            except AttemptOver:
+                if work is not None:
+                    work.cancel()
+                return
+            except RPCError as error:
+                log.warning("no heartbeat for %s: %s; the next one may get through", self.info.activity_id, error)
 
     async def fail(self, kind: str, message: str, *, allowed: int, retry: bool, delay: float | None = None) -> NoReturn:
-        """End this attempt with an error; it is tried again if `retry` and fewer than `allowed` attempts failed."""
+        """End this attempt with an error; it is tried again if `retry` and fewer than `allowed` attempts failed.
+
+        The error's detail is how many attempts there were: each of them may have been charged for.
+        """
         self.ledger.failures += 1
         again = retry and self.ledger.failures < allowed
         if again:
             await self._record()
         raise ApplicationError(
             message,
+            self.info.attempt,
             type=kind,
             non_retryable=not again,
             next_retry_delay=timedelta(seconds=delay) if delay is not None and again else None,

@@ -8,12 +8,15 @@ import logging
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NoReturn
 
 from temporalio import activity
 
 from activities.agents import Agent
 from activities.apps import App
 from activities.attempts import Attempt
+from activities.errors import UnknownAgent
+from activities.explain import said
 from activities.models import Models
 from activities.plans import plan_call
 from activities.prompts import instructions
@@ -66,14 +69,17 @@ class ModelCaller:
     @activity.defn
     async def call_model(self, request: CallModel) -> ModelReply:
         attempt = Attempt()
-        agent = self._app.agent(request.agent)
         async with attempt.beating():
             info = attempt.info
+            try:
+                agent = self._app.agent(request.agent)
+            except UnknownAgent as error:  # while a deploy is under way, another worker may know it
+                await self._fail(attempt, "UnknownAgent", str(error), True, None)
             entries = await self._transcripts.read(
                 activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
             )
             turn = await self._ask(attempt, agent, request, list(entries))
-            return await self._reply(agent, request, turn, attempt.ledger.failures)
+            return await self._reply(agent, request, turn, info.attempt - 1)
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:
         try:
@@ -91,21 +97,21 @@ class ModelCaller:
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
         except ModelError as error:
-            await self._fail(attempt, type(error).__name__, str(error), error.retryable, error.delay)
+            await self._fail(attempt, type(error).__name__, said(error), error.retryable, error.delay)
         except TimeoutError:
             await self._fail(attempt, "TimedOut", f"no answer within {agent.model_timeout:g} seconds", True, None)
         except Exception as error:
             # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
             log.exception("unclassified failure of model call %s in job %s", request.turn, attempt.info.workflow_id)
-            await self._fail(attempt, type(error).__name__, str(error), True, None)
+            await self._fail(attempt, type(error).__name__, said(error), True, None)
         return self._priced(turn, request.turn, provider, model)
 
-    async def _fail(self, attempt: Attempt, kind: str, message: str, retry: bool, delay: float | None) -> None:
+    async def _fail(self, attempt: Attempt, kind: str, message: str, retry: bool, delay: float | None) -> NoReturn:
         """Let Temporal try again, after the provider's own delay if it named one, with jitter if it did not."""
         wait = self._timing.retry_seconds * 2 ** min(attempt.ledger.failures, 6) * random.uniform(0.5, 1.0)
-        delay = min(delay, LONGEST_DELAY) if delay else min(wait, LONGEST_DELAY)
+        delay = min(delay if delay and delay > 0 else wait, LONGEST_DELAY)
         allowed = self._timing.model_attempts
-        await attempt.fail(kind, message[:4000], allowed=allowed, retry=retry, delay=delay)
+        await attempt.fail(kind, message, allowed=allowed, retry=retry, delay=delay)
 
     @staticmethod
     def _priced(turn: Turn, number: int, provider: Provider, model: str) -> Turn:
@@ -113,13 +119,14 @@ class ModelCaller:
         usage = turn.usage.model_copy(update={"cost_usd": cost} if cost is not None else {"unmeasured": 1})
         return turn.model_copy(update={"usage": usage, "number": number})
 
-    async def _reply(self, agent: Agent, request: CallModel, turn: Turn, failures: int) -> ModelReply:
+    async def _reply(self, agent: Agent, request: CallModel, turn: Turn, lost: int) -> ModelReply:
+        """`lost` counts earlier attempts, failed or interrupted: each of them may have been charged for."""
         plans = [await plan_call(agent, call, self._threads) for call in turn.calls]
         checked: dict[str, object] = {}
         if agent.output is not None and not turn.calls and not request.closing:
             checked = _check_output(agent, turn.text)
-        if failures:
-            checked["failed_attempts"] = failures
+        if lost:
+            checked["failed_attempts"] = lost
         return ModelReply(turn=turn, plans=plans, **checked)
 
 

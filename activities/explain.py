@@ -40,6 +40,14 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def said(error: BaseException, length: int = 4_000) -> str:
+    """What an exception says, bounded; user code may have written its `__str__`, so that it may raise too."""
+    try:
+        return cut(str(error), length)
+    except Exception as broken:
+        return f"({type(error).__name__} can't be shown as text: {type(broken).__name__})"
+
+
 def first_line(error: BaseException) -> str:
     """What an exception says, in one bounded line; its class if it says nothing."""
     return cut((str(error).splitlines() or [type(error).__name__])[0], 200)

@@ -7,6 +7,7 @@ from typing import Any
 
 from activities.agents import Agent
 from activities.errors import InvalidArguments
+from activities.explain import said
 from activities.policy import evaluate
 from activities.tools import Tool
 from workflows.contracts import CallPart, CallPlan, Verdict
@@ -37,7 +38,7 @@ async def plan_call(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -
         return await _plan(agent, call, threads)
     except Exception as error:
         log.exception("no plan for call %s of %s", call.id, call.tool)
-        return CallPlan(call=call.id, kind="invalid", problem=f"This call could not be prepared: {error}")
+        return CallPlan(call=call.id, kind="invalid", problem=f"This call could not be prepared: {said(error, 500)}")
 
 
 async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> CallPlan:

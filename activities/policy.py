@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from activities.errors import DefinitionError
-from activities.explain import cut, shown
+from activities.explain import said, shown
 from workflows.contracts import CallKind, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("deny", "ask", "allow")  # strongest first
@@ -161,8 +161,8 @@ def _opinion(condition: Condition, validated: Mapping[str, Any]) -> tuple[Verdic
     name = _name(condition.test)
     try:
         answer = condition.test(**bind_by_name(condition.test, validated))
-    except (Exception, SystemExit) as error:  # rules are user code
-        return "ask", f"the policy rule {name} failed: {type(error).__name__}: {cut(str(error), 200)}"
+    except BaseException as error:  # rules are user code; an exit or an interrupt of theirs must not end the worker
+        return "ask", f"the policy rule {name} failed: {type(error).__name__}: {said(error, 200)}"
     if condition.verdict is None:
         return _spoken(answer, name)
     if not isinstance(answer, bool):

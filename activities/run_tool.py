@@ -6,6 +6,7 @@ an attempt that finds the mark knows that an earlier one may have changed someth
 
 import asyncio
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,7 +16,8 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.attempts import Attempt
-from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
+from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError, UnknownAgent
+from activities.explain import said
 from activities.plans import judge
 from activities.tool_context import ToolContext
 from activities.tools import Tool, render_output
@@ -32,7 +34,8 @@ from workflows.digest import digest
 log = logging.getLogger(__name__)
 PREVIEW_SECONDS = 10.0
 PREVIEW_CHARS = 20_000
-ERROR_CHARS = 4_000
+MOST_CHARS = 300_000
+"""Most characters of an output that a tool may let the model see: six bytes each in JSON at worst, and 2 MB fit."""
 
 
 class ToolRunner:
@@ -44,62 +47,78 @@ class ToolRunner:
     @activity.defn
     async def run_tool(self, request: RunTool) -> ToolReply:
         attempt = Attempt()
-        agent = self._app.agent(request.agent)
-        tool = agent.tool(request.tool)
-        if tool is None:
-            return ToolReply(
-                status="error", content=f"The tool {request.tool} is no longer there; nothing was executed."
-            )
-        if attempt.ledger.started and tool.kind == "write" and not tool.idempotent:
+        begun = attempt.ledger.started
+        found = self._find(request)
+        if begun and not (found and found[1].may_run_again):
             return ToolReply(status="unknown")
+        if found is None:
+            text = f"The tool {request.tool} is no longer there; nothing was executed."
+            return ToolReply(status="error", content=text)
+        agent, tool = found
         async with attempt.beating():
-            try:
-                validated = tool.validate(request.arguments)
-            except InvalidArguments as error:
-                return ToolReply(status="error", content=f"Invalid arguments; nothing was executed. {error}")
-            verdict, why = await judge(agent, tool, validated, self._threads)
-            if verdict == "deny":
-                return ToolReply(status="denied", content=why)
-            if verdict == "ask" and not request.approved:
-                return ToolReply(status="ask", content=why)
+            ready = await self._check(agent, tool, request)
+            if isinstance(ready, ToolReply):
+                # What an earlier attempt may have done is not undone by refusing this one.
+                return ToolReply(status="unknown") if begun else ready
             if tool.kind == "write":
                 await attempt.mark_started()
-            return await self._call(attempt, agent, tool, request, validated)
+            return await self._call(attempt, agent, tool, request, ready)
+
+    def _find(self, request: RunTool) -> tuple[Agent, Tool] | None:
+        """The agent and the tool as this worker has them now; a deploy may have removed either."""
+        try:
+            agent = self._app.agent(request.agent)
+        except UnknownAgent:
+            return None
+        tool = agent.tool(request.tool)
+        return (agent, tool) if tool is not None else None
+
+    async def _check(self, agent: Agent, tool: Tool, request: RunTool) -> dict[str, Any] | ToolReply:
+        """The validated arguments, or why the call may not run now."""
+        try:
+            validated = tool.validate(request.arguments)
+        except InvalidArguments as error:
+            return ToolReply(status="error", content=f"Invalid arguments; nothing was executed. {error}")
+        verdict, why = await judge(agent, tool, validated, self._threads)
+        if verdict == "deny":
+            return ToolReply(status="denied", content=why)
+        if verdict == "ask" and not request.approved:
+            return ToolReply(status="ask", content=why)
+        return validated
 
     async def _call(
         self, attempt: Attempt, agent: Agent, tool: Tool, request: RunTool, validated: dict[str, Any]
     ) -> ToolReply:
-        once = tool.kind == "write" and not tool.idempotent
-        context = _context(agent, tool, request.call, attempt.info.attempt)
+        context = _context(agent, tool, request.call, attempt.info.attempt, lambda: attempt.cancelled)
         try:
             async with asyncio.timeout(tool.timeout) as bound:
                 value = await tool.call(context, validated, self._threads)
         except ToolError as error:
-            return ToolReply(status="error", content=_short(str(error) or type(error).__name__))
+            return ToolReply(status="error", content=said(error) or type(error).__name__)
         except OutcomeUnknown:
             return ToolReply(status="unknown" if tool.kind == "write" else "error", content="The outcome is unknown.")
-        except TimeoutError as error:
-            if bound.expired() and once:
-                return ToolReply(status="unknown")
-            text = f"no result within {tool.timeout:g} seconds" if bound.expired() else repr(error)
-            return await self._failed(attempt, tool, text)
-        except ToolCancelled:
-            raise asyncio.CancelledError from None
-        except Exception as error:
+        except BaseException as error:  # whatever a tool raises ends its call, never its job
+            if _being_cancelled():
+                raise asyncio.CancelledError from None
+            if bound.expired():
+                text = f"no result within {tool.timeout:g} seconds"
+                return await self._failed(attempt, tool, text, seen=False)
             log.warning("tool %s failed in job %s", tool.name, context.job, exc_info=True)
-            return await self._failed(attempt, tool, f"{type(error).__name__}: {error}")
+            return await self._failed(attempt, tool, f"{type(error).__name__}: {said(error)}")
         return self._keep(context, tool, render_output(value))
 
-    async def _failed(self, attempt: Attempt, tool: Tool, text: str) -> ToolReply:
-        """Try again as often as the tool allows; then the model is told."""
-        allowed = 1 if tool.kind == "write" and not tool.idempotent else tool.retries + 1
+    async def _failed(self, attempt: Attempt, tool: Tool, text: str, *, seen: bool = True) -> ToolReply:
+        """Try again as often as the tool allows; then tell the model, or a person if a write's end was not `seen`."""
+        allowed = tool.retries + 1
         if attempt.ledger.failures + 1 < allowed:
-            await attempt.fail("ToolFailed", _short(text), allowed=allowed, retry=True)
-        return ToolReply(status="error", content=f"The tool failed: {_short(text)}")
+            await attempt.fail("ToolFailed", text, allowed=allowed, retry=True)
+        if tool.kind == "write" and not seen:
+            return ToolReply(status="unknown")
+        return ToolReply(status="error", content=f"The tool failed: {text}")
 
     def _keep(self, context: ToolContext, tool: Tool, text: str) -> ToolReply:
         """The output, cut with a visible mark if it is too long for the model, and kept whole elsewhere."""
-        limit = tool.max_output_chars
+        limit = min(tool.max_output_chars, MOST_CHARS)
         if len(text) <= limit:
             return ToolReply(status="ok", content=text)
         try:
@@ -114,18 +133,20 @@ class ToolRunner:
     @activity.defn
     async def compute_tool(self, request: RunTool) -> ToolReply:
         """A pure tool, as a local activity: no mark, no beat, no retry, since it gives the same again."""
-        agent = self._app.agent(request.agent)
-        tool = agent.tool(request.tool)
-        if tool is None or tool.kind != "pure":
+        found = self._find(request)
+        if found is None or found[1].kind != "pure":
             return ToolReply(status="error", content=f"There is no pure tool {request.tool} any more.")
-        context = _context(agent, tool, request.call, 1)
+        agent, tool = found
+        context = _context(agent, tool, request.call, 1, activity.is_cancelled)
         try:
             async with asyncio.timeout(tool.timeout):
                 value = await tool.call(context, tool.validate(request.arguments), self._threads)
-        except Exception as error:
-            told = isinstance(error, ToolError)
-            text = str(error) if told else f"The tool failed: {type(error).__name__}: {error}"
-            return ToolReply(status="error", content=_short(text))
+        except ToolError as error:
+            return ToolReply(status="error", content=said(error) or type(error).__name__)
+        except BaseException as error:  # whatever a tool raises ends its call, never its job
+            if _being_cancelled():
+                raise
+            return ToolReply(status="error", content=f"The tool failed: {type(error).__name__}: {said(error)}")
         return self._keep(context, tool, render_output(value))
 
     @activity.defn
@@ -139,7 +160,7 @@ class ToolRunner:
                 validated = tool.validate(request.arguments)
                 text = await loop.run_in_executor(self._threads, tool.preview, validated) or ""
         except Exception as error:  # a broken preview must not keep the call from being decided
-            text = f"(the preview failed: {type(error).__name__}: {_short(str(error))})"
+            text = f"(the preview failed: {type(error).__name__}: {said(error)})"
         return CallDescription(preview=text[:PREVIEW_CHARS])
 
     @activity.defn
@@ -158,16 +179,17 @@ class ToolRunner:
         return ArgumentsCheck(digest=digest(tool.name, request.arguments))
 
 
-def _context(agent: Agent, tool: Tool, call: str, attempt: int) -> ToolContext:
+def _context(agent: Agent, tool: Tool, call: str, attempt: int, cancelled: Callable[[], bool]) -> ToolContext:
     job = activity.info().workflow_id or ""
 
     def beat(_note: str) -> None:
-        if activity.is_cancelled():
-            raise ToolCancelled(f"job {job} was cancelled")
+        if cancelled():
+            raise ToolCancelled(f"call {call} of job {job} is not waited for any more")
 
     return ToolContext(job=job, call=call, tool=tool.name, agent=agent.name, attempt=attempt, beat=beat)
 
 
-def _short(text: str) -> str:
-    clean = text.encode("utf-8", "replace").decode()
-    return clean if len(clean) <= ERROR_CHARS else f"{clean[:ERROR_CHARS]} […]"
+def _being_cancelled() -> bool:
+    """Whether somebody cancels this step; a tool may raise CancelledError without that."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

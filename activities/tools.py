@@ -132,6 +132,11 @@ class Tool(Generic[P, R]):
     def kind(self) -> Literal["read", "write", "pure"]:
         return "pure" if self.pure else "read" if self.read_only else "write"
 
+    @property
+    def may_run_again(self) -> bool:
+        """Whether a call that was begun may be made again without asking: it changes nothing, or the same thing."""
+        return self.read_only or self.idempotent
+
     def declaration(self) -> ToolDeclaration:
         """The tool as the model sees it."""
         return ToolDeclaration(name=self.name, description=self.description, schema=self.arguments.schema)

@@ -26,9 +26,10 @@ from workflows.contracts import (
     TranscriptPage,
 )
 from workflows.desk import Desk
+from workflows.failures import reason
 from workflows.gate import Gate
 from workflows.limits import NO_LIMITS
-from workflows.loop import Loop, interrupted, reason
+from workflows.loop import Loop, interrupted
 from workflows.outcomes import outcome
 from workflows.received import NAME_CHARS, received, received_start, unanswered
 from workflows.transcript import Transcript

@@ -11,9 +11,9 @@ from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError
+from temporalio.exceptions import ActivityError
 
-from workflows import outcomes, policies, progress, steps, words
+from workflows import failures, outcomes, policies, progress, steps, words
 from workflows.contracts import (
     AgentSpec,
     CallModel,
@@ -144,10 +144,11 @@ class Loop:
                 workflow.start_activity(steps.call_model, request, **policies.model(self.spec))
             )
         except ActivityError as error:
-            self.allowance.spend(Usage(failed_attempts=1, unmeasured=1))
-            raise ModelFailed(reason(error)) from None
-        lost = Usage(failed_attempts=reply.failed_attempts, unmeasured=reply.failed_attempts)
-        self.allowance.spend(reply.turn.usage + lost)
+            lost = failures.attempts(error)
+            self.allowance.spend(Usage(failed_attempts=lost, unmeasured=lost))
+            raise ModelFailed(failures.reason(error)) from None
+        lost = reply.failed_attempts
+        self.allowance.spend(reply.turn.usage + Usage(failed_attempts=lost, unmeasured=lost))
         return reply
 
     def _check_answer(self, reply: ModelReply) -> Outcome | None:
@@ -305,7 +306,7 @@ class Loop:
             described = await workflow.execute_activity(steps.describe_call, request, **policies.preview(self.spec))
             call.preview = described.preview or ""
         except ActivityError as error:
-            call.preview = f"(no preview: {reason(error)})"
+            call.preview = f"(no preview: {failures.reason(error)})"
         self.desk.show()
 
     def _groups(self) -> Iterator[list[CallState]]:
@@ -390,11 +391,9 @@ class Loop:
     @staticmethod
     def _lost(call: CallState, error: ActivityError) -> ToolReply:
         """What a call came to whose attempts ended without a reply."""
-        cause = error.cause
-        begun = isinstance(cause, TimeoutError) and bool(cause.last_heartbeat_details)
-        if call.plan.kind == "write" and begun:
+        if call.plan.kind == "write" and failures.may_have_run(error):
             return ToolReply(status="unknown")
-        return ToolReply(status="error", content=f"The tool failed: {reason(error)}")
+        return ToolReply(status="error", content=f"The tool failed: {failures.reason(error)}")
 
     def _take_reply(self, call: CallState, reply: ToolReply) -> None:
         if reply.status == "ask":
@@ -460,10 +459,12 @@ class Loop:
         if writes:
             await workflow.wait(writes, timeout=CANCEL_GRACE.total_seconds())
         for handle, call in self._in_flight.items():
-            if call is not None and handle.done() and handle.exception() is None:
+            if call is not None and handle.done() and not handle.cancelled() and handle.exception() is None:
                 self._take_reply(call, handle.result())
-            else:
-                handle.cancel()
+                continue
+            handle.cancel()
+            if call is None:
+                self.allowance.spend(Usage(failed_attempts=1, unmeasured=1))
         for task in self._previews:
             task.cancel()
         for call in (call for call in self.state.calls if call.phase != "done"):
@@ -485,15 +486,3 @@ def interrupted(call: CallState) -> Result:
         content=words.INTERRUPTED if doubtful else words.CANCELLED_CALL,
         status="unknown" if doubtful else "not_executed",
     )
-
-
-def reason(error: ActivityError) -> str:
-    """What an activity's failure says for a reader: the innermost message, with its kind."""
-    cause: BaseException = error
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    if isinstance(cause, ApplicationError):
-        return f"{cause.type}: {cause.message}" if cause.type else cause.message
-    if isinstance(cause, TimeoutError):
-        return f"no answer in time ({cause.type.name if cause.type else 'timeout'})"
-    return str(cause)
