@@ -1,0 +1,140 @@
+"""`surefoot demo`: a job's whole life in less than a minute, with its worker killed in the middle.
+
+What it claims at the end is counted from the log that the tools themselves write, not from what Surefoot believes.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+import uuid
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.rule import Rule
+from rich.text import Text
+
+from surefoot.cli import exits
+from surefoot.cli.follow import Watcher
+from surefoot.cli.pages import out
+from surefoot.cli.session import beside, session
+from surefoot.client import Client
+from surefoot.embedded.workers import Hosting, serve
+from surefoot.job import POLL_SECONDS, Job
+from surefoot.settings import SettingsError
+from workflows.contracts import JobView, Pending, Turn
+
+APP = Path(__file__).resolve().parents[2] / "examples" / "support_desk.py"
+INPUT = "Order A-1001 arrived broken. Can I have my money back?"
+SLOW_TOOL_SECONDS = 3.0
+TOLD = "the demo, since nobody is at a terminal"
+
+
+@click.command()
+def demo() -> None:
+    """A support-desk job: two reads in parallel, a worker killed with SIGKILL, a refund that waits for you."""
+    exits.run(_demo())
+
+
+async def _demo() -> int:
+    if not APP.is_file():
+        raise SettingsError(f"the demo's app is not at {APP}: run it in a clone of the repository")
+    os.environ.pop("TEMPORAL_ADDRESS", None)  # the demo kills workers: never on a server that others use
+    began, job_id = time.monotonic(), f"demo-{uuid.uuid4().hex[:6]}"
+    async with session(str(APP)) as opened:
+        log = opened.settings.home / "demo" / f"{job_id}.jsonl"
+        # A queue of its own, so that a worker started otherwise does not take the job.
+        settings = replace(opened.settings, task_queue=f"surefoot-{job_id}")
+        os.environ.update(
+            SUREFOOT_DEMO_LOG=str(log),
+            SUREFOOT_DEMO_SECONDS=str(SLOW_TOOL_SECONDS),
+            SUREFOOT_HEARTBEAT_SECONDS="2",
+        )
+        _heading("A real Temporal server, embedded")
+        _tell(f"its database is {opened.settings.home / 'temporal.db'}; the model is {_model()}")
+        async with serve(settings, APP, settings.queue()) as hosting:
+            client = Client(opened.client.temporal, task_queue=settings.queue())
+            return await beside(_show(client, hosting, job_id, log, began), hosting.lost())
+
+
+async def _show(client: Client, hosting: Hosting, job_id: str, log: Path, began: float) -> int:
+    _tell(f"worker process {hosting.worker.pid} is up")
+    _heading("A job begins: two reads in parallel, then a refund that has to be approved")
+    job = await client.start("support", INPUT, id=job_id, by="customer")
+    killing = asyncio.create_task(_kill_worker(job, hosting))
+    view = await Narrator(job).to_the_end()
+    await killing
+    _heading("The end")
+    assert view.outcome is not None
+    _tell(view.outcome.summary)
+    _tell(f"answer: {view.outcome.answer}")
+    once = _count(log)
+    _tell(f"{time.monotonic() - began:.0f} s in all.")
+    _tell("")
+    _tell(f"Look closer:   surefoot transcript {job_id}    surefoot show {job_id}")
+    _tell("Your own:      README.md, 'Your own agent'")
+    return exits.COMPLETE if once and view.outcome.status == "complete" else exits.FAILED
+
+
+async def _kill_worker(job: Job, hosting: Hosting) -> None:
+    """SIGKILL for the worker while the slow read is under way; `serve` starts another."""
+    while not any(isinstance(entry, Turn) and entry.calls for entry in await job.transcript()):  # noqa: ASYNC110 - remote
+        await asyncio.sleep(POLL_SECONDS)
+    await asyncio.sleep(SLOW_TOOL_SECONDS / 3)
+    killed = hosting.worker.pid
+    os.kill(killed, signal.SIGKILL)
+    _heading(f"kill -9 {killed}: the worker is gone in the middle of payment_history")
+    while hosting.worker.pid == killed:  # noqa: ASYNC110 - a process, not a task
+        await asyncio.sleep(POLL_SECONDS)
+    _tell(f"worker process {hosting.worker.pid} takes over; what was finished stays finished")
+
+
+class Narrator(Watcher):
+    """Follows the demo's job; decides itself where nobody can."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job, "ask", console=out())
+
+    async def _decide(self, view: JobView) -> bool:
+        if self._interactive:
+            return await super()._decide(view)
+        pending: Pending = view.pending[0]
+        _heading("The refund waits for a person")
+        _tell(f"{pending.preview or pending.tool}: approved by {TOLD}")
+        await self._job.approve(pending.call, digest=pending.digest, by=TOLD)
+        return True
+
+
+def _count(log: Path) -> bool:
+    """How often each tool's effect happened, by the tools' own log. True if each call's happened once."""
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    calls = Counter((line["tool"], line["call"]) for line in lines)
+    _tell("side effects, counted in the tools' own log:")
+    for (tool, call), times in calls.items():
+        out().print(
+            Text(f"    {tool} ({call}): {times} time{'s' * (times != 1)}", "green" if times == 1 else "bold red")
+        )
+    return bool(calls) and all(times == 1 for times in calls.values())
+
+
+def _model() -> str:
+    for key, name in (("ANTHROPIC_API_KEY", "Anthropic's"), ("OPENAI_API_KEY", "OpenAI's")):
+        if os.environ.get(key):
+            return f"{name}, since {key} is set"
+    return "a script, since neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set"
+
+
+def _heading(text: str) -> None:
+    sys.stderr.flush()
+    console = out()
+    console.soft_wrap = False
+    console.print()
+    console.print(Rule(Text(text, "bold"), align="left", style="cyan", characters="─"))
+
+
+def _tell(text: str) -> None:
+    out().print(Text(text))

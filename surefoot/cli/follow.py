@@ -10,12 +10,13 @@ import sys
 from typing import Literal
 
 import click
+from rich.console import Console
 
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.pages import err, print_entries, print_pending
 from surefoot.cli.session import me, say
-from surefoot.errors import DecisionRefused
+from surefoot.errors import DecisionRefused, NoWorker
 from surefoot.job import POLL_SECONDS, Job
 from workflows.contracts import JobView, JsonObject, Pending, Resolution
 
@@ -24,7 +25,7 @@ Approval = Literal["ask", "none", "all"]
 
 async def follow(job: Job, *, approval: Approval, as_json: bool, quiet: bool = False) -> int:
     """The exit code of the job's end, or 4 when it waits for a person who is not here."""
-    watcher = Watcher(job, approval, quiet)
+    watcher = Watcher(job, approval, console=None if quiet else err())
     try:
         view = await watcher.to_the_end()
     except asyncio.CancelledError:
@@ -51,28 +52,38 @@ def report(view: JobView, as_json: bool) -> int:
 
 
 class Watcher:
-    """One job being followed."""
+    """One job being followed. `console` is where what is said goes, if anywhere."""
 
-    def __init__(self, job: Job, approval: Approval, quiet: bool) -> None:
-        self._job, self._approval, self._quiet = job, approval, quiet
+    def __init__(self, job: Job, approval: Approval, console: Console | None) -> None:
+        self._job, self._approval, self._console = job, approval, console
         self._told = 0
-        self._asked: set[tuple[str, str]] = set()
+        self._alone = False
         self._interactive = approval == "ask" and sys.stdin.isatty() and sys.stderr.isatty()
 
     async def to_the_end(self) -> JobView:
         """The last view: ended, or waiting with nobody here to decide."""
         while True:
-            view = await self._job.view()
-            await self._tell(view)
+            try:
+                view = await self._job.view()
+                await self._tell(view)
+            except NoWorker as error:
+                self._wait_for_worker(error)
+                continue
             if view.state == "ended" or (view.pending and not await self._decide(view)):
                 return view
             await asyncio.sleep(POLL_SECONDS)
 
+    def _wait_for_worker(self, error: NoWorker) -> None:
+        """A worker that died is replaced, ours or another; the job is safe meanwhile."""
+        if not self._alone:
+            say(f"waiting for a worker: {error}")
+            self._alone = True
+
     async def _tell(self, view: JobView) -> None:
-        if self._quiet or view.entries <= self._told:
+        if self._console is None or view.entries <= self._told:
             return
         entries = await self._job.transcript(self._told)
-        print_entries(entries, err(), whole=False)
+        print_entries(entries, self._console, whole=False)
         self._told += len(entries)
 
     async def _decide(self, view: JobView) -> bool:

@@ -1,7 +1,7 @@
 """Commands that follow a job to its end: run, reply, watch."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import click
@@ -11,7 +11,7 @@ from activities.apps import load_app
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.follow import Approval, follow
-from surefoot.cli.session import Session, app_option, foreground_worker, json_option, me, needs_app, say, session
+from surefoot.cli.session import Session, app_option, json_option, me, needs_app, say, session, with_worker
 from surefoot.job import Job
 from workflows.contracts import Limits
 
@@ -131,21 +131,24 @@ def reply(
 
 
 async def _go(
-    opened: Session, start: Callable[[], Any], queue: str, approval: Approval, detach: bool, as_json: bool
+    opened: Session, start: Callable[[], Awaitable[Job]], queue: str, approval: Approval, detach: bool, as_json: bool
 ) -> int:
     if detach:
         await opened.background_worker(queue)
-        job: Job = await start()
+        job = await start()
         if as_json:
             emit(job_document(await job.view()))
         else:
             click.echo(job.id)
         say(f"follow it with: surefoot watch {job.id}")
         return exits.COMPLETE
-    async with foreground_worker(opened, queue):
+
+    async def start_and_follow() -> int:
         job = await start()
         say(f"job {job.id}")
         return await follow(job, approval=approval, as_json=as_json, quiet=as_json)
+
+    return await with_worker(opened, queue, start_and_follow())
 
 
 @click.command()
@@ -158,7 +161,7 @@ def watch(job: str, app: str | None, as_json: bool) -> None:
     async def work() -> int:
         async with session(app) as opened:
             handle = opened.client.job(job)
-            async with foreground_worker(opened, await handle.queue()):
-                return await follow(handle, approval="ask", as_json=as_json, quiet=as_json)
+            queue = await handle.queue()
+            return await with_worker(opened, queue, follow(handle, approval="ask", as_json=as_json, quiet=as_json))
 
     exits.run(work())

@@ -1,15 +1,12 @@
 """Commands that stay: dev and worker."""
 
-import asyncio
 import sys
-from collections.abc import Coroutine
-from typing import Any, NoReturn
 
 import click
 
 from activities.apps import load_app
 from surefoot.cli import exits
-from surefoot.cli.session import app_option, app_path, say, session
+from surefoot.cli.session import app_option, app_path, beside, say, session
 from surefoot.embedded import serve_foreground
 from surefoot.embedded.workers import serve
 from surefoot.settings import SettingsError, read_settings
@@ -38,7 +35,7 @@ def dev(app: str | None, ui: bool) -> None:
                 await held.lost()
             async with serve(settings, settings.app, settings.queue()) as hosting:
                 say(f"worker for {settings.app} (queue {settings.queue()}), log in {hosting.worker.log}")
-                await first_of(held.lost(), hosting.lost())
+                await beside(held.lost(), hosting.lost())
 
     exits.run(work())
 
@@ -66,15 +63,3 @@ def worker(app: str | None) -> None:
             await hosting.lost()
 
     exits.run(work())
-
-
-async def first_of(*endless: Coroutine[Any, Any, NoReturn]) -> None:
-    """Wait until one of them fails, and raise what it raised."""
-    tasks = [asyncio.ensure_future(each) for each in endless]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()

@@ -4,11 +4,13 @@ A remote server's workers are somebody else's business. On the embedded server a
 one that ends with it while a job is followed, a detached one that ends when idle where the job outlives the command.
 """
 
+import asyncio
 import getpass
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -21,6 +23,7 @@ from surefoot.embedded.workers import alive, serve, spawn
 from surefoot.settings import Settings, SettingsError, read_settings
 
 WORKER_IDLE_SECONDS = 15.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,13 @@ class Session:
             await self.background_worker(await self.client.job(job).queue())
 
     async def background_worker(self, queue: str) -> None:
-        app = self._app_of(queue)
+        app = self.app_of(queue)
         if app is not None and app.is_file():
             await spawn(self.settings, app, queue, detached=True, worker_idle_seconds=WORKER_IDLE_SECONDS)
         elif not alive(self.settings, queue):
             say(f"no worker serves this job's queue {queue}: start one with `surefoot worker --app FILE`")
 
-    def _app_of(self, queue: str) -> Path | None:
+    def app_of(self, queue: str) -> Path | None:
         """The app file of a queue: the one that was named, or the one that its last worker ran."""
         if self.app is not None and self.settings.queue() == queue:
             return self.app
@@ -71,16 +74,28 @@ async def session(app: str | None = None) -> AsyncIterator[Session]:
         yield Session(settings, Client(temporal, task_queue=settings.queue()))
 
 
-@asynccontextmanager
-async def foreground_worker(opened: Session, queue: str | None = None) -> AsyncIterator[None]:
-    """A worker while a job is followed: one that is up, or our own, which ends with this block."""
-    queue = queue or opened.settings.queue()
-    app = opened._app_of(queue)
+async def with_worker(opened: Session, queue: str, work: Coroutine[Any, Any, T]) -> T:
+    """Do something while a worker is up: one that is, or our own, which ends with this. Raises `WorkerFailed`."""
+    app = opened.app_of(queue)
     if not opened.settings.embedded or app is None:
-        yield
-        return
-    async with serve(opened.settings, app, queue):
-        yield
+        return await work
+    try:
+        async with serve(opened.settings, app, queue) as hosting:
+            return await beside(work, hosting.lost())
+    finally:
+        work.close()  # not begun if no worker could be started
+
+
+async def beside(work: Coroutine[Any, Any, T], watch: Coroutine[Any, Any, NoReturn]) -> T:
+    """The result of `work`; what `watch` raises, if it does so first."""
+    tasks: tuple[asyncio.Task[T], asyncio.Task[NoReturn]] = (asyncio.create_task(work), asyncio.create_task(watch))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return tasks[0].result() if tasks[0].done() else tasks[1].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def app_path(app: str | None) -> Path | None:

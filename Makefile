@@ -1,0 +1,43 @@
+# Everything a newcomer or CI needs; README and CI use these targets word for word.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CONSTRAINTS := .ci/constraints.txt
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test check bench bench-peers histories format clean
+
+$(INSTALLED): pyproject.toml $(CONSTRAINTS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Surefoot needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED) ## a job's whole life, without a key
+	@$(BIN)/surefoot demo
+
+test: check ## everything
+	$(BIN)/pytest tests -m "server or crash"
+
+check: $(INSTALLED) ## no server: format, lint, types, tests of all that needs none
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest tests -m "not server and not crash"
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(INSTALLED) ## Surefoot against a bare workflow
+	$(BIN)/python -m bench
+
+bench-peers: $(INSTALLED) ## and against other durable agents, in an environment of their own
+	$(BIN)/python -m bench.peers
+
+histories: $(INSTALLED) ## record new histories for the replay tests
+	$(BIN)/python -m tests.histories.record
+
+clean:
+	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis
