@@ -4,6 +4,9 @@ No path leaves the job running with a failing workflow task: what goes wrong bef
 failed, and what goes wrong in a handler is refused to its sender.
 """
 
+import asyncio
+from contextlib import suppress
+
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
@@ -19,6 +22,7 @@ from workflows.contracts import (
     LoadAgent,
     Message,
     Outcome,
+    Pending,
     Resolution,
     Result,
     Spent,
@@ -72,6 +76,8 @@ class AgentJob:
             if not isinstance(error, Exception) and not is_cancelled_exception(error):
                 raise  # continue-as-new, and the eviction of this workflow from the cache
             end = await self._end_early(error)
+        with suppress(asyncio.CancelledError):
+            await self._desk.settled()
         return self._end(end)
 
     async def _work(self) -> Outcome:
@@ -110,7 +116,8 @@ class AgentJob:
         info = workflow.info()
         self._state.earlier = self._transcript.segments(info.run_id)
         self._state.entries = len(self._transcript)
-        result = JobEnd(outcome=end, carry=self._state.model_copy(update={"calls": [], "steers": [], "findings": []}))
+        emptied: dict[str, object] = {"calls": [], "steers": [], "findings": [], "early": {}}
+        result = JobEnd(outcome=end, carry=self._state.model_copy(update=emptied))
         if end.status == "failed":
             raise ApplicationError(end.error or "", result, type="JobFailed", non_retryable=True)
         return result
@@ -120,6 +127,11 @@ class AgentJob:
     @workflow.query
     def progress(self) -> JobView:
         return self._desk.view()
+
+    @workflow.query
+    def pending_call(self, call: str) -> Pending | None:
+        """One pending call, whole: the view holds no more of them than fit into one answer."""
+        return next((each for each in self._gate.pending() if each.call == call), None)
 
     @workflow.query
     def transcript(self, start: int = 0) -> TranscriptPage:

@@ -5,8 +5,9 @@ written here, so that they can't disagree with the state they are derived from.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic_core import to_json
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ActivityError, ApplicationError
@@ -27,7 +28,7 @@ from workflows.contracts import (
 )
 from workflows.gate import Gate
 from workflows.outcomes import cut
-from workflows.received import refusal
+from workflows.received import refusal, unanswered
 from workflows.transcript import Transcript
 
 AGENT = SearchAttributeKey.for_keyword("SurefootAgent")
@@ -37,8 +38,12 @@ STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
 CARRY_BYTES = 1_500_000
 STEER_BYTES = 1_000_000
 STEERS_SEEN = 1000
-MEMO_CHARS = 600
-EARLY_BYTES = 10_000
+BRIEF_BYTES = 600
+MEMO_BYTES = 100_000
+"""Most bytes of pending calls in the memo, which comes along with every line of every list."""
+
+VIEW_BYTES = 1_000_000
+"""Most bytes of pending calls in one view, so that it fits into an answer; the others follow as those are decided."""
 
 
 class Desk:
@@ -49,6 +54,7 @@ class Desk:
         # A run that goes on from another one shows what that one showed last.
         self._shown: tuple[JobPhase, list[Pending]] = (self.phase(), gate.pending())
         self._too_big = False
+        self._early: set[asyncio.Task[None]] = set()
 
     # --- what people see
 
@@ -65,14 +71,15 @@ class Desk:
         if now[0] != self._shown[0]:
             workflow.upsert_search_attributes([PHASE.value_set(now[0])])
         if now[1] != self._shown[1]:
-            workflow.upsert_memo({"pending": [brief(pending) for pending in now[1]] or None})
+            told = fitting([brief(pending) for pending in now[1]], MEMO_BYTES)
+            workflow.upsert_memo({"pending": told or None, "pending_left_out": (len(now[1]) - len(told)) or None})
         self._shown = now
 
     def show_end(self, status: str) -> None:
         changes: list[SearchAttributeUpdate[Any]] = [PHASE.value_set("ended"), STATUS.value_set(status)]
         workflow.upsert_search_attributes(changes)
         if self._shown[1]:
-            workflow.upsert_memo({"pending": None})
+            workflow.upsert_memo({"pending": None, "pending_left_out": None})
 
     def view(self) -> JobView:
         info = workflow.info()
@@ -83,7 +90,7 @@ class Desk:
             state=self.phase(),
             rounds=spent.rounds,
             tool_calls=spent.usage.tool_calls,
-            pending=self._gate.pending(),
+            pending=fitting(self._gate.pending(), VIEW_BYTES),
             decided=list(self._state.decided.values()),
             usage=spent.usage,
             entries=len(self._transcript),
@@ -105,24 +112,29 @@ class Desk:
         """A decision by signal: its sender hears nothing, so what can't be used now is kept or noted."""
         call = self._gate.find(decision.call)
         if call is None and decision.call not in self._state.decided:
-            if len(decision.model_dump_json()) <= EARLY_BYTES:
-                self._gate.keep_early(decision)
+            self._gate.keep_early(decision)
             return
         try:
             await self.decide(decision)
         except ApplicationError as error:
-            workflow.logger.warning("decision on %s had no effect: %s", decision.call, error.message)
             if call is not None and call.phase == "asking":
                 call.problem = cut(error.message, 1000)
                 self.show()
+            raise
 
     def decide_early(self, decision: Decision) -> None:
-        self._early = asyncio.create_task(self._use_early(decision))
+        """Use a decision that came before its call did."""
+        task = asyncio.create_task(self._decide_early(decision))
+        self._early.add(task)
+        task.add_done_callback(self._early.discard)
 
-    async def _use_early(self, decision: Decision) -> None:
-        await self.decide_or_keep(decision)
-        # Not before: if the job goes on in a new run meanwhile, the decision goes along.
-        self._state.early.pop(decision.call, None)
+    async def _decide_early(self, decision: Decision) -> None:
+        with unanswered():
+            await self.decide_or_keep(decision)
+
+    async def settled(self) -> None:
+        """Until every decision that was sent has been carried out or refused."""
+        await workflow.wait_condition(lambda: not self._early and workflow.all_handlers_finished())
 
     async def _check_edit(self, decision: Decision) -> tuple[JsonObject, str]:
         call = self._gate.check(decision)
@@ -171,7 +183,7 @@ class Desk:
 
     async def continue_as_new(self) -> None:
         """Go on in a new run, unless the open turn is too large to be carried: then at its end."""
-        await workflow.wait_condition(workflow.all_handlers_finished)
+        await self.settled()
         carry = self.carry()
         if len(carry.model_dump_json(exclude_unset=True).encode()) > CARRY_BYTES:
             self._too_big = True
@@ -183,12 +195,25 @@ class Desk:
         self._too_big = False
 
 
+T = TypeVar("T", Pending, JsonObject)
+
+
+def fitting(pending: list[T], limit: int) -> list[T]:
+    """As many pending calls from the front as fit into `limit` bytes, at least one if there is one."""
+    size = 0
+    for count, each in enumerate(pending):
+        size += len(to_json(each))
+        if size > limit and count:
+            return pending[:count]
+    return pending
+
+
 def brief(pending: Pending) -> JsonObject:
     """A pending call as the memo holds it: small; long values are marked and read whole by query."""
-    arguments = pending.model_dump_json(include={"arguments"})
     value: JsonObject = pending.model_dump(mode="json", exclude={"arguments"})
-    value["why"] = cut(pending.why, MEMO_CHARS)
-    value["preview"] = cut(pending.preview, MEMO_CHARS) if pending.preview is not None else None
-    value["arguments"] = pending.arguments if len(arguments) <= MEMO_CHARS else None
-    value["whole"] = value["arguments"] is not None and value["why"] == pending.why
+    value["why"] = cut(pending.why, BRIEF_BYTES)
+    value["preview"] = cut(pending.preview, BRIEF_BYTES) if pending.preview is not None else None
+    value["arguments"] = pending.arguments if len(to_json(pending.arguments)) <= BRIEF_BYTES else None
+    kept = (value["arguments"], value["why"], value["preview"])
+    value["whole"] = kept == (pending.arguments, pending.why, pending.preview)
     return value

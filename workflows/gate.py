@@ -8,13 +8,23 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from workflows.contracts import CallState, Decided, Decision, JobState, JsonObject, Pending, Resolution, Result
+from workflows.outcomes import cut
 from workflows.received import refusal
 from workflows.words import ANSWERED, DENIED, HAPPENED
 
 DECISIONS = ["approve", "answer", "deny"]
 SETTLEMENTS = ["happened", "not_happened", "give_up"]
 EARLY_KEPT = 100
+EARLY_BYTES = 4_000
 DECIDED_KEPT = 1000
+DENIED_KEPT = 1000
+REASON_BYTES = 200
+"""Most of a reason or answer that is kept with the decision; the whole is in the transcript."""
+
+
+def already_decided(decided: Decided) -> str:
+    """What the sender of a second decision is told."""
+    return f"call {decided.call} was already decided: {decided.choice} by {decided.by} at {decided.at.isoformat()}"
 
 
 class Gate:
@@ -76,21 +86,24 @@ class Gate:
         call = self.find(call_id)
         if call is not None and call.phase == phase:
             return call
+        if call is not None and call.phase == "unknown":
+            raise refusal("NotAllowed", f"call {call_id} was started and its outcome is unknown: resolve it instead")
+        if call is not None and call.phase == "asking":
+            raise refusal("NotAllowed", f"call {call_id} was not started, it waits for a decision: decide it instead")
         if (earlier := self._state.decided.get(call_id)) is not None:
-            raise refusal(
-                "AlreadyDecided",
-                f"call {call_id} was already decided: {earlier.choice} by {earlier.by} at {earlier.at.isoformat()}",
-                earlier,
-            )
+            raise refusal("AlreadyDecided", already_decided(earlier), earlier)
         if call is None:
             waiting = ", ".join(call.call.id for call in self._waiting()) or "none"
             raise refusal("UnknownCall", f"no call {call_id} in this job; waiting for a person: {waiting}")
-        if call.phase == "unknown":
-            raise refusal("NotAllowed", f"call {call_id} was started and its outcome is unknown: resolve it instead")
-        raise refusal("NotAllowed", f"call {call_id} ({call.call.tool}) does not wait for this; it is {call.phase}")
+        raise refusal("NotAllowed", f"call {call_id} ({call.call.tool}) does not wait for a person; it is {call.phase}")
 
     def keep_early(self, decision: Decision) -> None:
         """Keep a decision that came before its call; the oldest ones go when too many come."""
+        size = len(decision.model_dump_json())
+        if size > EARLY_BYTES:
+            raise refusal(
+                "UnknownCall", f"no call {decision.call} yet, and {size} bytes are too many to keep until it comes"
+            )
         self._state.early[decision.call] = decision
         while len(self._state.early) > EARLY_KEPT:
             del self._state.early[next(iter(self._state.early))]
@@ -102,22 +115,22 @@ class Gate:
             call.phase, call.approved = "approved", True
             if edited is not None:
                 call.arguments, call.digest = edited
-                call.edited = True
+                call.edited = call.digest != decision.digest
         elif decision.choice == "answer":
             self._finish(call, "answered", ANSWERED.format(by=decision.by, text=decision.text))
         else:
             reason = f": {decision.text}" if decision.text else "."
             self._finish(call, "denied", DENIED.format(by=decision.by, reason=reason))
-            self._state.denied.append(call.digest)
+            self._state.denied = [*self._state.denied, call.digest][-DENIED_KEPT:]
         return self._record(
             Decided(
                 call=decision.call,
                 choice=decision.choice,
                 by=decision.by,
                 at=now,
-                text=decision.text,
+                text=decision.text and cut(decision.text, REASON_BYTES),
                 digest=decision.digest,
-                edited_digest=edited[1] if edited else None,
+                edited_digest=call.digest if call.edited else None,
                 performed=decision.choice != "approve",
             )
         )
@@ -137,7 +150,7 @@ class Gate:
                 choice=resolution.choice,
                 by=resolution.by,
                 at=now,
-                text=resolution.result,
+                text=resolution.result and cut(resolution.result, REASON_BYTES),
                 digest=call.digest,
                 performed=resolution.choice != "not_happened",
             )
