@@ -75,6 +75,9 @@ def received_start(sent: Sequence[object]) -> JobStart:
         raise ValueError(f"{_faults(error)}; start jobs through surefoot") from None
     if start.resumed and start.carry is None:
         raise ValueError("it says that it goes on from an earlier run, and has nothing of that run")
+    for call in start.carry.calls if start.carry else []:
+        if call.phase in ("asking", "unknown") and call.asked_at is None:
+            raise ValueError(f"call {call.call.id} waits for a person in it, and nothing says since when")
     return start
 
 
