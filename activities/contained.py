@@ -1,7 +1,8 @@
 """Runs a tool's own code without the exceptions that would break what is around it.
 
-A future can't carry StopIteration, so that whoever waits for it would wait for ever; asyncio lets SystemExit and
-KeyboardInterrupt through, which would stop the worker with all its jobs. Both become ordinary failures.
+A future can't carry StopIteration or GeneratorExit, so that whoever waits for it would wait for ever or be closed;
+asyncio lets SystemExit and KeyboardInterrupt through, which would stop the worker with all its jobs. All of them become
+ordinary failures.
 """
 
 import asyncio
@@ -27,8 +28,8 @@ def run_contained(run: Callable[[], Any]) -> Any:
     """Call a plain function."""
     try:
         return run()
-    except StopIteration as error:
-        raise RuntimeError("the tool's code raised StopIteration") from error
+    except (StopIteration, GeneratorExit) as error:
+        raise RuntimeError(f"the tool's code raised {type(error).__name__}") from error
     except (SystemExit, KeyboardInterrupt) as error:
         raise _no_exit(error) from error
 

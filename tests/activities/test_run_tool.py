@@ -1,0 +1,429 @@
+"""run_tool, one attempt at a time: when the function is called, and what its end is told as."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+
+from activities.agents import Agent
+from activities.apps import App
+from activities.artifacts import Artifacts
+from activities.attempts import AttemptOver
+from activities.errors import OutcomeUnknown, ToolCancelled, ToolError
+from activities.providers.scripted import Script
+from activities.run_tool import MOST_CHARS, ToolRunner
+from activities.tool_context import ToolContext
+from activities.tools import Tool, tool
+from tests.activities.heartbeats import CANCELLED, UNKNOWN_ATTEMPT, UNREACHED, Server, environment
+from workflows.contracts import RunTool, ToolReply
+
+BEGUN = [{"started": True, "failures": 0}]
+
+
+class Runs:
+    """A tool runner, and what its tools were called with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.threads = ThreadPoolExecutor(4)
+        self.artifacts = Artifacts(folder)
+        self.keys: list[str] = []
+
+    def write(self, **options: Any) -> Tool:
+        async def save(amount: int, context: ToolContext) -> str:
+            self.keys.append(context.idempotency_key)
+            return f"saved {amount}"
+
+        return tool(**options)(save)
+
+    async def run(
+        self,
+        *tools: Tool,
+        name: str = "save",
+        server: Server | None = None,
+        left: Sequence[object] = (),
+        approved: bool = True,
+        amount: object = 5,
+        **given: Any,
+    ) -> ToolReply:
+        agent = Agent("clerk", Script([{"text": "hi"}]), tools=tools)
+        runner = ToolRunner(App([agent]), self.threads, self.artifacts)
+        request = RunTool(
+            agent="clerk",
+            call="c1-1",
+            tool=name,
+            arguments={"amount": amount} if name == "save" else {},
+            approved=approved,
+        )
+        env = environment(server or Server(), attempt=2 if left else 1, left=left, **given)
+        return await env.run(runner.run_tool, request)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    runs = Runs(tmp_path)
+    yield runs
+    runs.threads.shutdown(cancel_futures=True)
+
+
+# --- the mark
+
+
+async def test_a_write_is_marked_and_then_called(runs: Runs) -> None:
+    server = Server()
+
+    reply = await runs.run(runs.write(), server=server)
+
+    assert reply == ToolReply(status="ok", content="saved 5")
+    assert server.beats == [{"started": True, "failures": 0}]
+    assert runs.keys == ["job-1/c1-1"]
+
+
+async def test_a_read_leaves_no_mark(runs: Runs) -> None:
+    server = Server()
+
+    await runs.run(runs.write(read_only=True), server=server)
+
+    assert server.beats == []
+
+
+async def test_a_write_is_not_called_while_the_server_is_out_of_reach(runs: Runs) -> None:
+    with pytest.raises(RPCError):
+        await runs.run(runs.write(), server=Server(UNREACHED))
+
+    assert runs.keys == []
+
+
+@pytest.mark.parametrize("answer", [CANCELLED, UNKNOWN_ATTEMPT], ids=["cancelled", "not found"])
+@pytest.mark.parametrize("idempotent", [False, True])
+async def test_a_zombie_attempt_does_not_call_the_function(runs: Runs, answer: Exception, idempotent: bool) -> None:
+    with pytest.raises(AttemptOver):
+        await runs.run(runs.write(idempotent=idempotent), server=Server(answer))
+
+    assert runs.keys == []
+
+
+# --- an earlier attempt had begun
+
+
+async def test_a_write_that_was_begun_is_not_called_again(runs: Runs) -> None:
+    reply = await runs.run(runs.write(), left=BEGUN)
+
+    assert reply.status == "unknown"
+    assert runs.keys == []
+
+
+async def test_a_write_whose_attempt_ended_before_the_mark_is_called(runs: Runs) -> None:
+    reply = await runs.run(runs.write(), left=[{"started": False, "failures": 0}])
+
+    assert reply.status == "ok"
+    assert runs.keys == ["job-1/c1-1"]
+
+
+async def test_an_idempotent_write_that_was_begun_is_called_again_with_the_same_key(runs: Runs) -> None:
+    reply = await runs.run(runs.write(idempotent=True), left=BEGUN)
+
+    assert reply == ToolReply(status="ok", content="saved 5")
+    assert runs.keys == ["job-1/c1-1"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "amount", "approved"),
+    [
+        ([], 5, True),
+        ([{"policy": "deny"}], 5, True),
+        ([{"policy": "ask"}], 5, False),
+        ([{}], "no number", True),
+    ],
+    ids=["tool gone", "denied now", "asked for now", "arguments invalid now"],
+)
+async def test_a_begun_write_that_may_not_run_again_is_unknown_never_not_executed(
+    runs: Runs, tools: list[dict[str, Any]], amount: object, approved: bool
+) -> None:
+    made = [runs.write(idempotent=True, **options) for options in tools]
+
+    reply = await runs.run(*made, left=BEGUN, amount=amount, approved=approved)
+
+    assert reply.status == "unknown"
+    assert runs.keys == []
+
+
+@pytest.mark.parametrize(
+    ("options", "amount", "approved", "status"),
+    [
+        (None, 5, True, "error"),
+        ({"policy": "deny"}, 5, True, "denied"),
+        ({"policy": "ask"}, 5, False, "ask"),
+        ({}, "no number", True, "error"),
+    ],
+    ids=["tool gone", "denied now", "asked for now", "arguments invalid now"],
+)
+async def test_a_write_that_may_not_run_leaves_no_mark(
+    runs: Runs, options: dict[str, Any] | None, amount: object, approved: bool, status: str
+) -> None:
+    server = Server()
+    made = [] if options is None else [runs.write(**options)]
+
+    reply = await runs.run(*made, server=server, amount=amount, approved=approved)
+
+    assert reply.status == status
+    assert runs.keys == []
+    assert server.beats == []
+
+
+# --- how an execution ends
+
+
+async def test_a_tool_error_is_told_at_once(runs: Runs) -> None:
+    @tool(read_only=True)
+    async def fail() -> str:
+        raise ToolError("no such customer")
+
+    server = Server()
+
+    reply = await runs.run(fail, name="fail", server=server)
+
+    assert reply == ToolReply(status="error", content="no such customer")
+    assert server.beats == []
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+RAISED = [
+    (ValueError("seen"), "The tool failed: ValueError: seen"),
+    (asyncio.CancelledError("mine"), "The tool failed: CancelledError: mine"),
+    (SystemExit(3), "The tool failed: RuntimeError: the tool's code tried to end the process: SystemExit(3)"),
+    (
+        KeyboardInterrupt(),
+        "The tool failed: RuntimeError: the tool's code tried to end the process: KeyboardInterrupt()",
+    ),
+    (ToolCancelled("nobody did"), "The tool failed: ToolCancelled: nobody did"),
+    (RecursionError("deep"), "The tool failed: RecursionError: deep"),
+    (TimeoutError("theirs"), "The tool failed: TimeoutError: theirs"),
+    (Unspeakable(), "The tool failed: Unspeakable: (Unspeakable can't be shown as text: RuntimeError)"),
+    (ValueError("a\x00b\ud800"), "The tool failed: ValueError: a\x00b\ufffd"),
+]
+
+
+@pytest.mark.parametrize(("error", "told"), RAISED, ids=[type(error).__name__ for error, _ in RAISED])
+@pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
+async def test_whatever_a_tool_raises_is_told_to_the_model(
+    runs: Runs, error: BaseException, told: str, sync: bool
+) -> None:
+    def fail() -> str:
+        raise error
+
+    async def fail_later() -> str:
+        raise error
+
+    made = tool(name="fail", read_only=True, retries=0)(fail if sync else fail_later)
+
+    assert await runs.run(made, name="fail") == ToolReply(status="error", content=told)
+
+
+@pytest.mark.parametrize("error", [StopIteration(1), GeneratorExit(1)], ids=["StopIteration", "GeneratorExit"])
+async def test_what_no_future_can_carry_is_told_too(runs: Runs, error: BaseException) -> None:
+    @tool(read_only=True, retries=0)
+    def fail() -> str:
+        raise error
+
+    reply = await runs.run(fail, name="fail")
+
+    kind = type(error).__name__
+    assert reply == ToolReply(status="error", content=f"The tool failed: RuntimeError: the tool's code raised {kind}")
+
+
+async def test_an_endless_error_text_is_cut(runs: Runs) -> None:
+    @tool(read_only=True, retries=0)
+    async def fail() -> str:
+        raise ValueError("x" * 5_000_000)
+
+    reply = await runs.run(fail, name="fail")
+
+    assert reply.content == "The tool failed: ValueError: " + "x" * 3999 + "…"
+
+
+@pytest.mark.parametrize("failures", [0, 1])
+async def test_a_failed_read_is_tried_again_as_long_as_it_has_retries(runs: Runs, failures: int) -> None:
+    @tool(read_only=True, retries=2)
+    async def fail() -> str:
+        raise ValueError("no luck")
+
+    with pytest.raises(ApplicationError) as raised:
+        await runs.run(fail, name="fail", left=[{"failures": failures}])
+    last = await runs.run(fail, name="fail", left=[{"failures": 2}])
+
+    assert (raised.value.message, raised.value.non_retryable) == ("ValueError: no luck", False)
+    assert last == ToolReply(status="error", content="The tool failed: ValueError: no luck")
+
+
+async def test_a_write_that_raises_is_told_and_never_tried_again(runs: Runs) -> None:
+    @tool
+    async def fail() -> str:
+        raise ValueError("refused")
+
+    reply = await runs.run(fail, name="fail")
+
+    assert reply == ToolReply(status="error", content="The tool failed: ValueError: refused")
+
+
+async def test_a_write_that_does_not_know_its_end_is_unknown(runs: Runs) -> None:
+    @tool
+    async def fail() -> str:
+        raise OutcomeUnknown
+
+    assert (await runs.run(fail, name="fail")).status == "unknown"
+
+
+# --- time
+
+
+def hanging(**options: Any) -> Tool:
+    async def hang() -> str:
+        await asyncio.sleep(60)
+        return "never"
+
+    return tool(timeout=0.02, **options)(hang)
+
+
+async def test_a_read_that_takes_too_long_is_tried_again_and_then_told(runs: Runs) -> None:
+    made = hanging(read_only=True, retries=1)
+
+    with pytest.raises(ApplicationError, match=r"no result within 0\.02 seconds"):
+        await runs.run(made, name="hang")
+    last = await runs.run(made, name="hang", left=[{"failures": 1}])
+
+    assert last == ToolReply(status="error", content="The tool failed: no result within 0.02 seconds")
+
+
+async def test_a_write_that_takes_too_long_is_unknown(runs: Runs) -> None:
+    assert (await runs.run(hanging(), name="hang")).status == "unknown"
+
+
+async def test_an_idempotent_write_that_takes_too_long_is_tried_again_and_then_unknown(runs: Runs) -> None:
+    made = hanging(idempotent=True, retries=1)
+
+    with pytest.raises(ApplicationError, match=r"no result within 0\.02 seconds"):
+        await runs.run(made, name="hang")
+    last = await runs.run(made, name="hang", left=[{"started": True, "failures": 1}])
+
+    assert last.status == "unknown"
+
+
+async def test_a_plain_function_hears_through_its_context_that_the_attempt_is_over(runs: Runs) -> None:
+    heard = threading.Event()
+    begun = threading.Event()
+
+    @tool(read_only=True)
+    def poll(context: ToolContext) -> str:
+        begun.set()
+        while True:
+            try:
+                context.heartbeat()
+            except ToolCancelled:
+                heard.set()
+                raise
+            heard.wait(0.01)
+
+    with pytest.raises(AttemptOver):
+        await runs.run(poll, name="poll", server=Server(CANCELLED), heartbeat=0.03)
+    await asyncio.to_thread(heard.wait, 10)
+
+    assert begun.is_set()
+    assert heard.is_set()
+
+
+async def test_a_plain_function_that_blocks_leaves_room_for_others(runs: Runs) -> None:
+    release, entered = threading.Event(), threading.Event()
+
+    @tool(read_only=True)
+    def block() -> str:
+        entered.set()
+        release.wait(30)
+        return "released"
+
+    blocked = asyncio.create_task(runs.run(block, name="block"))
+    await asyncio.to_thread(entered.wait, 10)
+    meanwhile = await runs.run(runs.write(read_only=True))
+    release.set()
+
+    assert meanwhile == ToolReply(status="ok", content="saved 5")
+    assert await blocked == ToolReply(status="ok", content="released")
+
+
+# --- what comes back
+
+
+async def test_an_output_too_long_for_the_model_is_cut_with_a_mark_and_kept_whole(runs: Runs) -> None:
+    whole = "0123456789" * 500_000
+
+    @tool(read_only=True, max_output_chars=1000)
+    async def read() -> str:
+        return whole
+
+    reply = await runs.run(read, name="read")
+
+    mark = "\n[cut: 1000 of 5000000 characters are shown; the whole output is kept for people]"
+    assert reply.content == whole[:1000] + mark
+    assert reply.artifact is not None
+    assert reply.artifact.chars == 5_000_000
+    assert runs.artifacts.read(reply.artifact) == whole
+
+
+async def test_no_tool_may_return_more_than_history_holds(runs: Runs) -> None:
+    @tool(read_only=True, max_output_chars=10_000_000)
+    async def read() -> str:
+        return "\x00" * 5_000_000
+
+    reply = await runs.run(read, name="read")
+
+    assert reply.content.startswith("\x00" * MOST_CHARS + "\n[cut: 300000 of 5000000")
+    assert len(reply.model_dump_json()) < 2_000_000
+
+
+class Opaque:
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        ("a\x00b", "a\x00b"),
+        ("x\ud800y", "x\ufffdy"),
+        (b"\x00\x01", "(2 bytes of binary data, not shown)"),
+        (Opaque(), "(The output is a Opaque that can't be shown as text: RuntimeError)"),
+        (None, ""),
+    ],
+    ids=["NUL", "lone surrogate", "bytes", "can't be shown", "nothing"],
+)
+async def test_odd_outputs_pass(runs: Runs, value: object, content: str) -> None:
+    @tool
+    async def read() -> Any:
+        return value
+
+    assert await runs.run(read, name="read") == ToolReply(status="ok", content=content)
+
+
+async def test_an_output_that_can_not_be_kept_is_still_a_result(runs: Runs, tmp_path: Path) -> None:
+    (tmp_path / "job-1").write_text("a file where the folder should be")
+
+    @tool(max_output_chars=2)
+    async def read() -> str:
+        return "long"
+
+    reply = await runs.run(read, name="read")
+
+    assert reply == ToolReply(
+        status="ok", content="lo\n[cut: 2 of 4 characters are shown; the rest is lost, it could not be kept]"
+    )
