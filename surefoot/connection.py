@@ -64,7 +64,7 @@ FAILURES = (
         False,
     ),
     Failure(
-        r"after connection.*transport error",
+        r"after connection.*tonic::transport::Error",
         "it hung up on the first call. A server with TLS does so to a client without it (set TEMPORAL_TLS=true) and to"
         " one whose certificate it does not know (set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH)",
         True,
