@@ -33,7 +33,7 @@ from workflows.contracts import (
     Usage,
 )
 from workflows.desk import Desk
-from workflows.gate import Gate
+from workflows.gate import Gate, with_edit
 from workflows.limits import Allowance
 from workflows.transcript import Transcript
 
@@ -243,12 +243,13 @@ class Loop:
     async def _run_calls(self) -> None:
         """Bring every call of the open turn to its result, and the results into the transcript in the calls' order."""
         self._tell()
-        self._take_early()
-        self._start_previews()
+        for call in self.state.calls:
+            if call.phase == "asking":
+                self._put_to_people(call)
         for group in self._groups():
             await self._hold()
             if why := self._stopped():
-                self._leave_rest(why)
+                await self._give_up_calls(why)
                 break
             if (len(group) == 1 and group[0].plan.verdict == "ask") or group[0].plan.kind == "write":
                 await self._gated(group[0])
@@ -256,7 +257,7 @@ class Loop:
                 await self._together(group)
             self._tell()
         if why := self._stopped():
-            self._leave_rest(why)
+            await self._give_up_calls(why)
         await workflow.wait_condition(lambda: not self._previews)
         self._tell()
         self.state.prints = [*self.state.prints, progress.fingerprint(self.state.calls)][-progress.WINDOW :]
@@ -287,18 +288,14 @@ class Loop:
     def _ask(self, call: CallState) -> None:
         call.phase, call.asked_at = "asking", workflow.now()
 
-    def _take_early(self) -> None:
-        """Use decisions that came before their call did."""
-        for call in self.state.calls:
-            if call.phase == "asking" and (early := self.state.early.get(call.call.id)):
-                self.desk.decide_early(early)
-
-    def _start_previews(self) -> None:
-        for call in self.state.calls:
-            if call.phase == "asking" and call.plan.has_preview and call.preview is None:
-                task = asyncio.create_task(self._preview(call))
-                self._previews.add(task)
-                task.add_done_callback(self._previews.discard)
+    def _put_to_people(self, call: CallState) -> None:
+        """Use the decision that came before its call did, if one came; ask the tool what it would do."""
+        if early := self.state.early.get(call.call.id):
+            self.desk.decide_early(early)
+        if call.plan.has_preview and call.preview is None:
+            task = asyncio.create_task(self._preview(call))
+            self._previews.add(task)
+            task.add_done_callback(self._previews.discard)
 
     async def _preview(self, call: CallState) -> None:
         request = DescribeCall(agent=self.state.agent, call=call.call.id, tool=call.call.tool, arguments=call.arguments)
@@ -330,6 +327,16 @@ class Loop:
             return "tool_failure"
         return self.allowance.reached(workflow.now())
 
+    async def _give_up_calls(self, why: Status) -> None:
+        """A limit is no reason not to ask what became of a write that has begun; a person's stop is."""
+        for call in self.state.calls:
+            if call.phase == "unknown":
+                await self._wait_for_word(call)
+        self._leave_rest(why)
+
+    async def _wait_for_word(self, call: CallState) -> None:
+        await self._wait(lambda: call.phase not in ("asking", "unknown") or self.state.stop_by is not None)
+
     def _leave_rest(self, why: Status) -> None:
         for call in (call for call in self.state.calls if call.phase != "done"):
             if call.phase == "unknown":
@@ -359,7 +366,7 @@ class Loop:
         """Run a call that needs a person, as often as that person wants; return early when the job is stopped."""
         while call.phase != "done" and self._stopped() is None:
             if call.phase in ("asking", "unknown"):
-                await self._wait(lambda: call.phase not in ("asking", "unknown") or self.state.stop_by is not None)
+                await self._wait_for_word(call)
             else:
                 await self._hold()
                 await self._execute(call)
@@ -400,23 +407,21 @@ class Loop:
             call.plan = call.plan.model_copy(update={"verdict": "ask"})
             call.approved = False
             self._ask(call)
+            self._put_to_people(call)
             return
         if reply.status == "denied":
-            self._finish(call, "denied", reply.content)
+            self._finish(call, "denied", words.DENIED_BY_POLICY.format(why=reply.content))
             return
-        self.gate.performed(call)
         self.allowance.spend(Usage(tool_calls=1))
         if reply.status == "unknown":
             call.phase, call.asked_at = "unknown", workflow.now()
             return
-        content = reply.content
-        if call.edited:
-            original = outcomes.cut(str(call.call.arguments), 1000)
-            content = words.EDITED.format(arguments=original, content=content)
+        if reply.status == "ok":
+            self.gate.performed(call)
         call.result = Result(
             call=call.call.id,
             tool=call.call.tool,
-            content=content,
+            content=with_edit(call, reply.content),
             status=reply.status,
             edited=call.edited,
             artifact=reply.artifact,

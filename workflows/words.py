@@ -20,10 +20,12 @@ TURN_FAILED = "the turn that asked for it ended with {stop}"
 CUT_OFF = (
     "Not executed: your answer was cut off at the output limit, so this call may be incomplete. Make it again, shorter."
 )
-INTERRUPTED = "Interrupted, outcome unknown: the job was cancelled while this ran; it may or may not have happened."
+INTERRUPTED = "Interrupted, outcome unknown: the job was ended while this ran; it may or may not have happened."
 CANCELLED_CALL = "Not executed: the job was cancelled."
 DENIED = "Denied by {by}{reason} The call was not executed; do not make it again with the same arguments."
+DENIED_BY_POLICY = "Denied by policy: {why}. The call was not executed."
 DENIED_BEFORE = "Denied: exactly this call was denied before, and was not executed. Do not make it again."
+GAVE_UP = "Outcome unknown: {by} gave up finding out whether it happened."
 ANSWERED = "Not executed. {by} answered in the tool's place: {text}"
 HAPPENED = "{result}\n[the tool's own answer was lost; {by} found out that it happened]"
 EDITED = "[a person edited the arguments of this call before it ran; they were {arguments}]\n{content}"

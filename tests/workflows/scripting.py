@@ -29,7 +29,7 @@ async def note(text: str) -> str:
     return f"noted {text}"
 
 
-def call(name: str, **arguments: object) -> dict[str, object]:
+def call(name: str, /, **arguments: object) -> dict[str, object]:
     return {"tool": name, "arguments": arguments}
 
 
