@@ -26,9 +26,10 @@ def main() -> int:
     os.chdir(home.path)
     bound_log(home.log)
     supervisor = Supervisor(home, lock, owner=options.owner, ui=options.ui, idle_seconds=options.idle_seconds)
-    supervisor.announce()
     if options.owner is None:
-        detach()
+        detach(supervisor.announce)
+    else:
+        supervisor.announce(os.getpid())
     return supervisor.run()
 
 

@@ -57,6 +57,10 @@ class Home:
             name = f"{name[:80]}-{hashlib.sha256(queue.encode()).hexdigest()[:16]}"
         return WorkerPlace(self.path, f"{name}{'.detached' if detached else ''}")
 
+    def spawning(self, queue: str) -> Path:
+        """Locked by whoever looks for a worker of this queue and perhaps starts one."""
+        return self.worker(queue, detached=False).lock.with_suffix(".spawning")
+
     def workers(self, queue: str) -> "list[WorkerPlace]":
         """Where workers of this queue may be: one that ends with a command, and one that outlives it."""
         return [self.worker(queue, detached=False), self.worker(queue, detached=True)]

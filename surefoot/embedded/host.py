@@ -35,17 +35,16 @@ def main() -> int:
     lock = locks.hold(place.lock)
     if lock is None:
         return TAKEN
-    record = WorkerRecord(
-        pid=os.getpid(),
-        queue=options.queue,
-        app=app_version(options.app),
-        log=str(options.log),
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    worker_record.write(place.record, record)
+    app = app_version(options.app)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def announce(pid: int) -> None:
+        worker_record.write(place.record, WorkerRecord(pid, options.queue, app, str(options.log), started))
+
     if options.owner is None:
-        detach()
-        worker_record.write(place.record, WorkerRecord(**{**vars(record), "pid": os.getpid()}))
+        detach(announce)
+    else:
+        announce(os.getpid())
     lease = None
     if options.embedded:
         try:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from surefoot.embedded.pacing import POLL_SECONDS, Steps
@@ -48,11 +49,13 @@ def placed(process: "subprocess.Popen[bytes]", seconds: float) -> Steps[int]:
     return code
 
 
-def detach() -> None:
+def detach(announce: Callable[[int], None]) -> None:
     """Go on as a grandchild: whoever started us sees us end with LAUNCHED, and locks that we hold stay held.
 
-    Before any thread is started.
+    `announce` is told the new process id before that, so that nobody reads the old one. Before any thread is started.
     """
-    if os.fork() > 0:
+    pid = os.fork()
+    if pid > 0:
+        announce(pid)
         os._exit(LAUNCHED)
     os.setsid()

@@ -56,9 +56,9 @@ class Supervisor:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def announce(self) -> None:
+    def announce(self, pid: int) -> None:
         """Write the record anew, so that nobody takes a predecessor's for ours."""
-        write(self._home.record, self._record)
+        write(self._home.record, replace(self._record, supervisor=pid))
 
     def run(self) -> int:
         """Serve until there is a reason to end. 0, or 1 if the server could not be had."""

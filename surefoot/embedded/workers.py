@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 30.0
 WATCH_SECONDS = 0.5
-MOST_RACES = 5
+SPAWN_SECONDS = 60.0
 MOST_STARTS = 4
 STARTS_WINDOW = 60.0
 LOGS_KEPT = 20
@@ -70,8 +70,10 @@ async def spawn(
 
 async def stop(settings: Settings, queue: str) -> bool:
     """End every local worker of this queue. True if there was one."""
-    ended = [await drive_async(processes.end(place.marker)) for place in Home(settings.home).workers(queue)]
-    return any(ended)
+    places = [place for place in Home(settings.home).workers(queue) if locks.is_held(place.lock)]
+    for place in places:
+        await drive_async(_end(place))
+    return bool(places)
 
 
 class Hosting:
@@ -127,17 +129,19 @@ def _spawn(settings: Settings, app: Path, queue: str, detached: bool, idle: floa
     home = prepare(settings.home)
     if not app.is_file():
         raise WorkerFailed(f"The app file {shown(app)} does not exist. Give its path with --app or SUREFOOT_APP.")
-    for _ in range(MOST_RACES):
+    deadline = time.monotonic() + SPAWN_SECONDS
+    while (turn := locks.try_exclusive(home.spawning(queue))) is None:
+        if time.monotonic() > deadline:
+            raise WorkerFailed(
+                f"Another command has been starting a worker of queue {queue!r} for {SPAWN_SECONDS:.0f} s; try again."
+            )
+        yield POLL_SECONDS
+    with turn:
         running = yield from _up_to_date(home, app, queue)
         wanted = [record for record, is_detached in running if is_detached or not detached]
         if wanted:
             return Worker(wanted[0].pid, queue, Path(wanted[0].log))
-        worker = yield from _start(settings, home.worker(queue, detached=detached), app, queue, detached, idle)
-        if worker is not None:
-            return worker
-    raise WorkerFailed(
-        f"Other processes took the place of the worker of queue {queue!r} {MOST_RACES} times; try again."
-    )
+        return (yield from _start(settings, home.worker(queue, detached=detached), app, queue, detached, idle))
 
 
 def _up_to_date(home: Home, app: Path, queue: str) -> Steps[list[tuple[WorkerRecord, bool]]]:
@@ -150,14 +154,22 @@ def _up_to_date(home: Home, app: Path, queue: str) -> Steps[list[tuple[WorkerRec
         if record is not None and record.serves(app):
             running.append((record, detached))
         else:
-            yield from processes.end(place.marker)
+            yield from _end(place)
     return running
+
+
+def _end(place: WorkerPlace) -> Steps[None]:
+    """End the worker of this place, and wait for the lock: the kernel takes it back a little later."""
+    yield from processes.end(place.marker)
+    deadline = time.monotonic() + START_SECONDS
+    while locks.is_held(place.lock) and time.monotonic() < deadline:
+        yield POLL_SECONDS
 
 
 def _start(
     settings: Settings, place: WorkerPlace, app: Path, queue: str, detached: bool, idle: float | None
-) -> Steps[Worker | None]:
-    """Start a worker and wait until it has its place. None if another process was faster."""
+) -> Steps[Worker]:
+    """Start a worker and wait until it has its place."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
     log = place.new_log(stamp)
     options = ["--home", str(settings.home), "--queue", queue, "--app", str(app), "--log", str(log)]
@@ -173,9 +185,6 @@ def _start(
     else:
         code = yield from _in_place(process, place, log)
     record = read(place.record)
-    if code == launch.TAKEN:
-        log.unlink(missing_ok=True)
-        return None
     if code != launch.LAUNCHED or record is None:
         raise WorkerFailed(_obituary(Worker(process.pid, queue, log, process), "before it served anything"))
     return Worker(record.pid, queue, log, None if detached else process)
