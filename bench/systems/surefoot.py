@@ -1,0 +1,54 @@
+"""Surefoot as `python -m worker` hosts it, with a scripted model and one read-only tool that returns 2 kB."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import worker
+from activities.agents import Agent
+from activities.apps import App
+from activities.providers.protocol import ModelRequest
+from activities.providers.script import turns_in
+from activities.providers.scripted import Script
+from activities.tools import tool
+from bench import slices
+from bench.systems import Incomplete, RunJob
+from bench.systems.histories import recorded
+from surefoot.client import Client
+from workflows.contracts import Limits
+
+__all__ = ["hosting", "recorded"]
+
+QUEUE = "bench-surefoot"
+
+
+@tool(read_only=True)
+async def look(number: int) -> str:
+    """Read one slice."""
+    return slices.take(number)
+
+
+def _reply(request: ModelRequest) -> dict[str, Any]:
+    """The model: it looks as often as its job's message says, then answers."""
+    first, turns = request.transcript[0], turns_in(request.transcript)
+    assert first.kind == "message"
+    if turns < int(first.text):
+        return {"calls": [{"tool": "look", "arguments": {"number": turns}}]}
+    return {"text": "done"}
+
+
+READER = Agent("reader", Script(_reply), tools=[look], limits=Limits(rounds=None, tool_calls=None))
+
+
+@asynccontextmanager
+async def hosting(place: str) -> AsyncIterator[RunJob]:
+    temporal = await worker.connect(target_host=place, runtime=worker.runtime())
+    client = Client(temporal, task_queue=QUEUE)
+
+    async def run(job: str, rounds: int) -> None:
+        outcome = await (await client.start("reader", str(rounds), id=job)).outcome()
+        if outcome.status != "complete" or outcome.usage.tool_calls != rounds:
+            raise Incomplete(f"{outcome.status} after {outcome.usage.tool_calls} tool calls: {outcome.summary}")
+
+    async with worker.hosting(temporal, App([READER]), task_queue=QUEUE, interceptors=[worker.Activity()]):
+        yield run
