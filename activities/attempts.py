@@ -8,7 +8,7 @@ late, and one from before the mark would erase it.
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -58,8 +58,15 @@ class Attempt:
         Raises AttemptOver when this attempt is no longer the valid one, and RPCError when the server can't be
         reached: in both cases the function must not be called.
         """
-        self.ledger.started = True
-        await self._record()
+        before, self.ledger.started = self.ledger.started, True
+        try:
+            await self._record()
+        except AttemptOver:
+            # A paused attempt is refused, but what it sent is kept for the next one: take the mark back.
+            self.ledger.started = before
+            with suppress(AttemptOver, RPCError):
+                await self._record()
+            raise
 
     async def _record(self) -> None:
         async with self._sending:

@@ -64,6 +64,18 @@ async def test_an_attempt_that_is_over_is_refused_its_mark(answer: Exception) ->
         await environment(Server(answer)).run(work)
 
 
+async def test_a_mark_that_was_refused_is_taken_back() -> None:
+    server = Server(CANCELLED)
+
+    async def work() -> None:
+        await Attempt().mark_started()
+
+    with pytest.raises(AttemptOver):
+        await environment(server, left=[{"started": False, "failures": 1}]).run(work)
+
+    assert server.beats == [{"started": False, "failures": 1}]
+
+
 async def test_without_a_server_there_is_no_mark() -> None:
     async def work() -> None:
         await Attempt().mark_started()
