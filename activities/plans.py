@@ -5,6 +5,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from pydantic_core import to_json
+
 from activities.agents import Agent
 from activities.errors import InvalidArguments
 from activities.explain import said
@@ -12,10 +14,13 @@ from activities.policy import evaluate
 from activities.tools import Tool
 from workflows.contracts import CallPart, CallPlan, Verdict
 from workflows.digest import digest
+from workflows.words import DENIED_BY_POLICY
 
 log = logging.getLogger(__name__)
 RULE_SECONDS = 5.0
 RAW_SHOWN = 200
+ARGUMENTS_BYTES = 1_500_000
+"""Most bytes of one call's arguments: they are handed on in one payload (2 MB), with what is said about them."""
 
 
 async def judge(
@@ -51,6 +56,10 @@ async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> Ca
         shown = (call.raw or "")[:RAW_SHOWN]
         problem = f"The arguments of {tool.name} are not a JSON object: {shown!r}. Send a JSON object."
         return CallPlan(call=call.id, kind="invalid", problem=problem)
+    size = len(to_json(call.arguments))
+    if size > ARGUMENTS_BYTES:
+        problem = f"The arguments of {tool.name} have {size} bytes, at most {ARGUMENTS_BYTES} fit. Send less at once."
+        return CallPlan(call=call.id, kind="invalid", problem=problem)
     try:
         validated = tool.validate(call.arguments)
     except InvalidArguments as error:
@@ -62,7 +71,7 @@ async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> Ca
         verdict=verdict,
         digest=digest(tool.name, call.arguments),
         seconds=tool.timeout,
-        **({"problem": f"Denied by policy: {why}"} if verdict == "deny" else {}),
+        **({"problem": DENIED_BY_POLICY.format(why=why)} if verdict == "deny" else {}),
         **({"retries": tool.retries} if tool.kind != "write" or tool.idempotent else {}),
         **({"repeatable": True} if tool.repeatable else {}),
         **({"has_preview": True} if tool.has_preview else {}),

@@ -19,8 +19,9 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from activities.rendering import well_formed
+from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning, TooLarge
-from surefoot.job import Job, fetch_end
+from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
@@ -31,11 +32,17 @@ DEFAULT_QUEUE = "surefoot"
 
 
 class Client:
-    """Jobs on one Temporal server. `task_queue` is the queue that the app's workers serve."""
+    """Jobs on one Temporal server. `task_queue` is the queue that the app's workers serve.
 
-    def __init__(self, temporal: Temporal, *, task_queue: str = DEFAULT_QUEUE) -> None:
+    A worker that does not answer within `answer_within` counts as absent.
+    """
+
+    def __init__(
+        self, temporal: Temporal, *, task_queue: str = DEFAULT_QUEUE, answer_within: timedelta = ANSWER_WITHIN
+    ) -> None:
         self.temporal = temporal
         self.task_queue = task_queue
+        self.answer_within = answer_within
 
     @classmethod
     async def connect(cls, *, task_queue: str | None = None, **overrides: Any) -> "Client":
@@ -110,7 +117,7 @@ class Client:
 
     def job(self, id: str) -> Job:
         """The job of this id; whether it exists is seen when it is asked for something."""
-        return Job(self.temporal, id)
+        return Job(self.temporal, id, answer_within=self.answer_within)
 
     async def reply(
         self, id: str, message: str, *, by: str | None = None, limits: Limits | None = None, model: str | None = None
@@ -120,7 +127,7 @@ class Client:
         Raises `JobRunning` if it has not ended (then `Job.steer` reaches it), `NoSuchJob`, `TooLarge`.
         """
         message = checked(message)
-        end = await fetch_end(self.temporal, id)
+        end = await fetch_end(self.temporal, id, answer_within=self.answer_within)
         carry = end.carry
         start = JobStart(agent=carry.agent, message=message, by=by, limits=limits, model=model, carry=carry)
         try:

@@ -1,16 +1,11 @@
-"""One job, seen from outside: its state, what was said, and what people can send it.
-
-A decision is sent as an update, which answers; the server may lose an update that no worker has seen, so after a
-time-out the state is read again, and without a worker the signal of the same meaning is sent, which the server keeps.
-"""
+"""One job, seen from outside: its state, what was said, and what people can send it."""
 
 import asyncio
-import hashlib
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 from temporalio.client import Client as Temporal
 from temporalio.client import (
@@ -19,77 +14,43 @@ from temporalio.client import (
     WorkflowFailureError,
     WorkflowHandle,
     WorkflowQueryFailedError,
-    WorkflowQueryRejectedError,
-    WorkflowUpdateFailedError,
-    WorkflowUpdateRPCTimeoutOrCancelledError,
 )
-from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError, RPCStatusCode
 
-from surefoot.errors import (
-    DecisionRefused,
-    JobEnded,
-    JobRunning,
-    NoSuchJob,
-    NoWorker,
-    ServerNotReached,
-    SurefootError,
-    TooLarge,
-)
+from surefoot import deciding
+from surefoot.deciding import Applied
+from surefoot.ends import ANSWER_WITHIN, fetch_end
+from surefoot.errors import JobEnded, NoWorker
 from surefoot.rpc import reaching
 from workflows.contracts import (
-    Decided,
     Decision,
     Entry,
     JobEnd,
-    JobState,
     JobView,
     JsonObject,
     Outcome,
     Pending,
-    Record,
     Resolution,
     Segment,
     Steer,
     TranscriptPage,
 )
 
-ANSWER_WITHIN = timedelta(seconds=10)
-"""How long a worker may take to answer a query or an update before it counts as absent."""
-
-DECISION_BYTES = 1_000_000
 POLL_SECONDS = 0.25
-
-
-@dataclass(frozen=True)
-class Applied:
-    """What became of a decision: `applied` at once, or `sent`, kept by the server until a worker is up."""
-
-    status: Literal["applied", "sent"]
-    decided: Decided | None = None
-
-
-@dataclass(frozen=True)
-class Ended:
-    """The end of a job's last run, and what a reply needs to know of it."""
-
-    outcome: Outcome
-    carry: JobState
-    task_queue: str
-    print: str
 
 
 class Job:
     """A job by its id."""
 
-    def __init__(self, temporal: Temporal, id: str) -> None:
+    def __init__(self, temporal: Temporal, id: str, *, answer_within: timedelta = ANSWER_WITHIN) -> None:
         self._temporal = temporal
         self.id = id
+        self.answer_within = answer_within
 
     def __repr__(self) -> str:
         return f"<Job {self.id}>"
 
-    def _handle(self, run_id: str | None = None) -> WorkflowHandle[Any, Any]:
+    def handle(self, run_id: str | None = None) -> WorkflowHandle[Any, Any]:
+        """The job as Temporal knows it."""
         return self._temporal.get_workflow_handle(self.id, run_id=run_id)
 
     # --- looking
@@ -114,7 +75,7 @@ class Job:
         return (await self._describe()).task_queue
 
     async def _ended_view(self, description: WorkflowExecutionDescription) -> JobView:
-        end = await fetch_end(self._temporal, self.id)
+        end = await fetch_end(self._temporal, self.id, answer_within=self.answer_within)
         spent = end.carry.overall
         return JobView(
             job=self.id,
@@ -138,7 +99,7 @@ class Job:
             try:
                 end: JobEnd = await self._temporal.get_workflow_handle(self.id, result_type=JobEnd).result()
             except WorkflowFailureError:
-                return (await fetch_end(self._temporal, self.id)).outcome
+                return (await fetch_end(self._temporal, self.id, answer_within=self.answer_within)).outcome
         return end.outcome
 
     async def follow(self) -> AsyncIterator[JobView]:
@@ -179,13 +140,13 @@ class Job:
 
     async def _describe(self) -> WorkflowExecutionDescription:
         with reaching(self.id):
-            return await self._handle().describe()
+            return await self.handle().describe()
 
     async def _ask(self, query: str, kind: type[Any], run_id: str | None, *arguments: Any) -> Any:
         with reaching(self.id):
             try:
-                return await self._handle(run_id).query(
-                    query, args=list(arguments), result_type=kind, rpc_timeout=ANSWER_WITHIN
+                return await self.handle(run_id).query(
+                    query, args=list(arguments), result_type=kind, rpc_timeout=self.answer_within
                 )
             except WorkflowQueryFailedError as error:
                 raise NoWorker(f"job {self.id} can't be looked at: {error}") from None
@@ -193,12 +154,14 @@ class Job:
     # --- deciding
 
     async def pending(self, call: str) -> Pending:
-        """The pending call of this id. Raises `DecisionRefused` if it does not wait (any more)."""
-        view = await self.view()
-        for each in view.pending:
-            if each.call == call:
-                return each
-        raise _not_pending(view, call)
+        """The pending call of this id, whole. Raises `DecisionRefused` if it does not wait (any more)."""
+        description = await self._describe()
+        if description.status == WorkflowExecutionStatus.RUNNING:
+            with suppress(JobEnded):
+                found: Pending | None = await self._ask("pending_call", Pending, description.run_id, call)
+                if found is not None:
+                    return found
+        raise await deciding.not_waiting(self, call)
 
     async def approve(
         self, call: str, *, digest: str | None = None, arguments: JsonObject | None = None, by: str
@@ -222,40 +185,11 @@ class Job:
 
     async def decide(self, decision: Decision) -> Applied:
         """Send a decision. Raises `DecisionRefused` when it has no effect, saying why."""
-        return await self._send("decide", decision, decision.call)
+        return await deciding.send(self, "decide", decision)
 
     async def resolve(self, resolution: Resolution) -> Applied:
         """Say how a call with an unknown outcome ended. Raises `DecisionRefused`."""
-        return await self._send("resolve", resolution, resolution.call)
-
-    async def _send(self, name: str, word: Record, call: str) -> Applied:
-        text = word.model_dump_json(exclude_unset=True)
-        if len(text) > DECISION_BYTES:
-            raise TooLarge(f"the decision on {call} has {len(text)} bytes, at most {DECISION_BYTES} fit")
-        update_id = f"{name}-{call}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        try:
-            with reaching(self.id):
-                decided = await self._handle().execute_update(
-                    name, word, id=update_id, result_type=Decided, rpc_timeout=ANSWER_WITHIN
-                )
-        except WorkflowUpdateFailedError as error:
-            raise _refused(error) from None
-        except WorkflowUpdateRPCTimeoutOrCancelledError:
-            return await self._send_durably(name, word, call)
-        return Applied("applied", decided)
-
-    async def _send_durably(self, name: str, word: Record, call: str) -> Applied:
-        """After a time-out: nobody knows whether the update was taken, so look, and else leave a signal."""
-        try:
-            view = await self.view()
-        except NoWorker:
-            with reaching(self.id):
-                await self._handle().signal(name, word)
-            return Applied("sent")
-        for decided in view.decided:
-            if decided.call == call:
-                return Applied("applied", decided)
-        raise NoWorker(f"job {self.id} did not take the decision on {call} in time; look at it and send it again")
+        return await deciding.send(self, "resolve", resolution)
 
     # --- steering
 
@@ -279,12 +213,12 @@ class Job:
         """End now."""
         await self._must_run()
         with reaching(self.id):
-            await self._handle().cancel()
+            await self.handle().cancel()
 
     async def _signal(self, name: str, *arguments: Any) -> None:
         await self._must_run()
         with reaching(self.id):
-            await self._handle().signal(name, args=list(arguments))
+            await self.handle().signal(name, args=list(arguments))
 
     async def _must_run(self) -> None:
         description = await self._describe()
@@ -292,57 +226,4 @@ class Job:
             raise JobEnded(f"job {self.id} has ended; go on with: surefoot reply {self.id} TEXT")
 
 
-async def fetch_end(temporal: Temporal, job: str) -> Ended:
-    """How the last run of a job ended. Raises `JobRunning` if it has not, `NoSuchJob`."""
-    handle = temporal.get_workflow_handle(job, result_type=JobEnd)
-    with reaching(job):
-        description = await handle.describe()
-        if description.status == WorkflowExecutionStatus.RUNNING:
-            raise JobRunning(f"job {job} has not ended; reach it with: surefoot steer {job} TEXT")
-        try:
-            end: JobEnd = await handle.result(follow_runs=False)
-        except WorkflowFailureError as error:
-            end = await _end_of_failure(temporal, job, description, error)
-    print_ = await description.memo_value("print", "")
-    return Ended(end.outcome, end.carry, description.task_queue, print_)
-
-
-async def _end_of_failure(
-    temporal: Temporal, job: str, description: WorkflowExecutionDescription, error: WorkflowFailureError
-) -> JobEnd:
-    """A run without a result: failed with its end in the error, or ended from outside (terminated, timed out)."""
-    cause = error.cause
-    if isinstance(cause, ApplicationError) and cause.details:
-        return JobEnd.model_validate(cause.details[0])
-    text = f"the run ended as {description.status.name if description.status else 'unknown'}: {cause}"
-    carry = JobState(agent=await description.memo_value("agent", "?"))
-    if not (isinstance(cause, ApplicationError) and cause.type == "BadStart"):
-        handle = temporal.get_workflow_handle(job, run_id=description.run_id)
-        try:
-            carry = await handle.query("carry", result_type=JobState, rpc_timeout=ANSWER_WITHIN)
-        except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError) as failed:
-            raise NoWorker(f"job {job}: {text}; a worker must be up to read what it had done ({failed})") from None
-    outcome = Outcome(status="failed", error=text, summary=text, requires_human=True, usage=carry.overall.usage)
-    return JobEnd(outcome=outcome, carry=carry)
-
-
-def _refused(error: WorkflowUpdateFailedError) -> SurefootError:
-    cause = error.cause
-    if not isinstance(cause, ApplicationError):
-        return DecisionRefused("NotAllowed", str(cause or error))
-    decided = Decided.model_validate(cause.details[0]) if cause.details else None
-    return DecisionRefused(cause.type or "NotAllowed", cause.message, decided)
-
-
-def _not_pending(view: JobView, call: str) -> DecisionRefused:
-    for decided in view.decided:
-        if decided.call == call:
-            text = f"call {call} was already decided: {decided.choice} by {decided.by} at {decided.at.isoformat()}"
-            return DecisionRefused("AlreadyDecided", text, decided)
-    if view.state == "ended":
-        return DecisionRefused("JobEnded", f"job {view.job} has ended; nothing can be decided any more")
-    waiting = ", ".join(pending.call for pending in view.pending) or "none"
-    return DecisionRefused("UnknownCall", f"no call {call} waits in job {view.job}; waiting: {waiting}")
-
-
-__all__ = ["Applied", "Ended", "Job", "NoSuchJob", "RPCStatusCode", "ServerNotReached", "fetch_end"]
+__all__ = ["POLL_SECONDS", "Applied", "Job"]

@@ -131,6 +131,7 @@ class Desk:
     async def _decide_early(self, decision: Decision) -> None:
         with unanswered():
             await self.decide_or_keep(decision)
+        self._state.early.pop(decision.call, None)
 
     async def settled(self) -> None:
         """Until every decision that was sent has been carried out or refused."""

@@ -7,13 +7,16 @@ arguments, and each is used once. The checks here are pure: an update validator 
 from collections.abc import Iterator
 from datetime import datetime
 
+from pydantic_core import to_json
+
 from workflows.contracts import CallState, Decided, Decision, JobState, JsonObject, Pending, Resolution, Result
 from workflows.outcomes import cut
 from workflows.received import refusal
-from workflows.words import ANSWERED, DENIED, HAPPENED
+from workflows.words import ANSWERED, DENIED, EDITED, GAVE_UP, HAPPENED
 
 DECISIONS = ["approve", "answer", "deny"]
 SETTLEMENTS = ["happened", "not_happened", "give_up"]
+ORIGINAL_BYTES = 1_000
 EARLY_KEPT = 100
 EARLY_BYTES = 4_000
 DECIDED_KEPT = 1000
@@ -25,6 +28,13 @@ REASON_BYTES = 200
 def already_decided(decided: Decided) -> str:
     """What the sender of a second decision is told."""
     return f"call {decided.call} was already decided: {decided.choice} by {decided.by} at {decided.at.isoformat()}"
+
+
+def with_edit(call: CallState, content: str) -> str:
+    """A result as the model gets it: it must know when what ran is not what it had asked for."""
+    if not call.edited:
+        return content
+    return EDITED.format(arguments=cut(to_json(call.call.arguments).decode(), ORIGINAL_BYTES), content=content)
 
 
 class Gate:
@@ -139,11 +149,11 @@ class Gate:
         """Carry out a checked resolution of an unknown outcome."""
         call = self.check_resolution(resolution)
         if resolution.choice == "happened":
-            self._finish(call, "ok", HAPPENED.format(by=resolution.by, result=resolution.result))
+            self._finish(call, "ok", with_edit(call, HAPPENED.format(by=resolution.by, result=resolution.result)))
         elif resolution.choice == "not_happened":
             call.phase = "approved"
         else:
-            self._finish(call, "unknown", f"Outcome unknown: {resolution.by} gave up finding out whether it happened.")
+            self._finish(call, "unknown", GAVE_UP.format(by=resolution.by))
         return self._record(
             Decided(
                 call=resolution.call,
@@ -157,7 +167,7 @@ class Gate:
         )
 
     def performed(self, call: CallState) -> None:
-        """The call that a person let through has run."""
+        """The call that a person let through has run, and returned."""
         if (decided := self._state.decided.get(call.call.id)) is not None:
             self._state.decided[call.call.id] = decided.model_copy(update={"performed": True})
 
