@@ -25,7 +25,9 @@ ZSTD = b"binary/surefoot-zstd"
 AES = b"binary/surefoot-aesgcm"
 KEYS = "SUREFOOT_ENCRYPTION_KEYS"
 WORTH_COMPRESSING = 200
-LARGEST = 256 * 1024 * 1024
+LARGEST = 64 * 1024 * 1024
+"""Most bytes of one payload when it is unpacked; no payload of ours comes near it."""
+
 NONCE_BYTES = 12
 
 
@@ -97,6 +99,9 @@ class Codec(PayloadCodec):
     def _decompress(self, payload: Payload) -> Payload:
         """Garbage stays as it came: no setting makes it readable, and raising here would fail a task for ever."""
         try:
+            # What the frame says of its size goes before `max_output_size`; a bomb may say anything.
+            if zstandard.frame_content_size(payload.data) > LARGEST:
+                return payload
             return Payload.FromString(self._decompressor.decompress(payload.data, max_output_size=LARGEST))
         except (zstandard.ZstdError, DecodeError):
             return payload
@@ -111,7 +116,7 @@ class Codec(PayloadCodec):
         nonce, sealed = payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:]
         try:
             return Payload.FromString(self._keys[name].decrypt(nonce, sealed, name.encode()))
-        except InvalidTag:
+        except (InvalidTag, ValueError, DecodeError):
             raise UnreadablePayload(
                 f"history encrypted with key {name!r} does not open with the key of that name in {KEYS}:"
                 " the key was changed under its old name, or the data was altered"
@@ -132,6 +137,8 @@ def keys_from(text: str) -> dict[str, bytes]:
                 f"{KEYS}: entry {position} is not ID:KEY with KEY 16 or 32 bytes in base64"
                 " (make one with: python -c 'import base64,os;print(base64.b64encode(os.urandom(32)).decode())')"
             )
+        if name in keys:
+            raise BadKeys(f"{KEYS}: entry {position} has the id {name!r} of an earlier one; a new key needs a new id")
         keys[name] = key
     return keys
 
