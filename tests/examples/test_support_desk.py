@@ -208,7 +208,8 @@ async def test_a_worker_that_goes_in_the_middle_of_a_read_leaves_the_finished_on
     abrupt = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=0.05)
     async with example("support_desk.py", settings=abrupt) as client:
         job = await client.start("support", QUESTION)
-        before = await first_to_run(log)
+        await until(job.view, lambda view: view.tool_calls == 1)
+        before = ran(log)
     await threads_end()
     monkeypatch.setenv("SUREFOOT_DEMO_SECONDS", "0")
     async with example("support_desk.py", settings=QUICK, cached=0) as client:
