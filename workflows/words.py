@@ -22,7 +22,7 @@ CUT_OFF = (
 )
 INTERRUPTED = "Interrupted, outcome unknown: the job was ended while this ran; it may or may not have happened."
 CANCELLED_CALL = "Not executed: the job was cancelled."
-DENIED = "Denied by {by}{reason} The call was not executed; do not make it again with the same arguments."
+DENIED = "Denied by {by}{reason}\nThe call was not executed; do not make it again with the same arguments."
 DENIED_BY_POLICY = "Denied by policy: {why}. The call was not executed."
 DENIED_BEFORE = "Denied: exactly this call was denied before, and was not executed. Do not make it again."
 GAVE_UP = "Outcome unknown: {by} gave up finding out whether it happened."
