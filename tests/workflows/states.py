@@ -97,6 +97,7 @@ class States:
 
 TURNS: dict[str, dict[str, Any]] = {
     "model": {"text": "too late", "seconds": 0.5},
+    "turn": calls(call("quick"), text="I look", seconds=0.5),
     "reads": calls(call("quick"), call("held"), text="I look"),
     "write": calls(call("save"), call("quick"), text="I save"),
     "decision": calls(call("asking"), call("quick"), text="I ask"),
@@ -106,6 +107,7 @@ TURNS: dict[str, dict[str, Any]] = {
 
 REACHED: dict[str, Callable[[States, Job], Awaitable[None]]] = {
     "model": States._asked,
+    "turn": States._asked,
     "reads": States._quick_is_done,
     "write": States._entered,
     "decision": States._waits,
