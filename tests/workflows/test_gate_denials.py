@@ -141,8 +141,8 @@ async def test_the_same_call_again_is_refused_without_asking(host: Host) -> None
 
 async def test_a_new_message_of_a_person_lets_the_same_call_be_asked_for_again(host: Host) -> None:
     ledger = Ledger()
-    replies: list[dict[str, object]] = [{"calls": [call("save", key="a")]}, {"text": "well then"}, {"calls": [call("save", key="a")]},
-               {"text": "saved"}]  # fmt: skip
+    asks: dict[str, object] = {"calls": [call("save", key="a")]}
+    replies: list[dict[str, object]] = [asks, {"text": "well then"}, asks, {"text": "saved"}]
     async with host(Agent("w", Script(replies), tools=[ledger.tool()])) as client:
         job, (pending,) = await started(client, "w")
         await job.deny(pending.call, by="ann")

@@ -1,0 +1,135 @@
+"""Policy is looked at again when a call is about to run: a deploy while a person is awaited counts."""
+
+from activities.agents import Agent
+from activities.policy import Rule, deny_if
+from activities.providers.scripted import Script
+from activities.tools import Tool
+from tests.conftest import Host
+from tests.waiting import until
+from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer
+
+
+async def test_ask_then_deny_denies_what_a_person_had_approved(host: Host) -> None:
+    ledger = Ledger()
+    calls = [call("save", key="a"), call("save", key="b")]
+    denies = deny_if(lambda key: key == "b", reason="b is closed")
+    async with host(writer("w", calls, tools=[ledger.tool()])) as client:
+        job, (_, second) = await started(client, "w", 2)
+        await job.approve(second.call, by="ann")
+    async with host(writer("w", calls, tools=[ledger.tool(policy=denies)])):
+        (first,) = await waiting(job)
+        await job.approve(first.call, by="ann")
+        last = await ended(job)
+        said = results(await job.transcript())
+
+    assert ledger.written == ["save a"]
+    assert [(r.status, r.content) for r in said] == [
+        ("ok", "save a done"), ("denied", "Denied by policy: b is closed. The call was not executed."),
+    ]  # fmt: skip
+    assert [(d.call, d.performed) for d in last.decided] == [("c1-2", False), ("c1-1", True)]
+
+
+async def test_allow_then_ask_asks_before_the_call_runs(host: Host) -> None:
+    ledger = Ledger()
+    calls = [call("save", key="a"), call("log", key="b")]
+    preview = {"preview": lambda key: f"would log {key}"}
+    before = [ledger.tool(), ledger.tool("log", policy="allow", **preview)]
+    after = [ledger.tool(), ledger.tool("log", policy="ask", **preview)]
+    async with host(writer("w", calls, tools=before)) as client:
+        job, (first,) = await started(client, "w")
+    async with host(writer("w", calls, tools=after)):
+        await job.approve(first.call, by="ann")
+        view = await until(job.view, lambda view: [(p.call, p.preview) for p in view.pending] == [
+            ("c1-2", "would log b")
+        ])  # fmt: skip
+        written_before = list(ledger.written)
+        await job.approve("c1-2", by="ann")
+        last = await ended(job)
+
+    assert view.state == "waiting"
+    assert written_before == ["save a"]
+    assert ledger.written == ["save a", "log b"]
+    assert [(d.call, d.performed) for d in last.decided] == [("c1-1", True), ("c1-2", True)]
+
+
+async def test_allow_then_ask_holds_for_reads_as_well_and_results_stay_in_order(host: Host) -> None:
+    ledger = Ledger()
+    calls = [call("save", key="a"), call("find", key="b"), call("find", key="c"), call("look", key="d")]
+
+    def tools(policy: Rule | None) -> list[Tool]:
+        return [
+            ledger.tool(),
+            ledger.tool("find", read_only=True, policy=policy),
+            ledger.tool("look", read_only=True),
+        ]
+
+    async with host(writer("w", calls, tools=tools(None))) as client:
+        job, (first,) = await started(client, "w")
+    async with host(writer("w", calls, tools=tools("ask"))):
+        await job.approve(first.call, by="ann")
+        await until(job.view, lambda view: [p.tool for p in view.pending] == ["find", "find"])
+        b, c = await waiting(job, 2)
+        written_before = list(ledger.written)
+        await job.deny(b.call, by="ann")
+        await job.approve(c.call, by="ann")
+        await ended(job)
+        said = results(await job.transcript())
+
+    assert written_before == ["save a", "look d"]
+    assert ledger.written == ["save a", "look d", "find c"]
+    assert [(r.call, r.status) for r in said] == [
+        ("c1-1", "ok"), ("c1-2", "denied"), ("c1-3", "ok"), ("c1-4", "ok"),
+    ]  # fmt: skip
+
+
+async def test_ask_then_allow_still_waits_for_the_person_who_was_asked(host: Host) -> None:
+    ledger = Ledger()
+    calls = [call("save", key="a")]
+    async with host(writer("w", calls, tools=[ledger.tool()])) as client:
+        job, (first,) = await started(client, "w")
+    async with host(writer("w", calls, tools=[ledger.tool(policy="allow")])):
+        (still,) = await waiting(job)
+        written_before = list(ledger.written)
+        await job.approve(still.call, by="ann")
+        await ended(job)
+
+    assert still.call == first.call
+    assert written_before == []
+    assert ledger.written == ["save a"]
+
+
+async def test_a_tool_that_is_gone_when_its_call_was_approved_is_told_and_not_run(host: Host) -> None:
+    ledger = Ledger()
+    calls = [call("save", key="a")]
+    script = Script([{"text": "I must", "calls": calls}, {"text": "done"}])
+    async with host(Agent("w", script, tools=[ledger.tool()])) as client:
+        job, (pending,) = await started(client, "w")
+    async with host(Agent("w", script, tools=[])):
+        await job.approve(pending.call, by="ann")
+        last = await ended(job)
+        (result,) = results(await job.transcript())
+
+    assert (result.status, result.content) == ("error", "The tool save is no longer there; nothing was executed.")
+    assert [d.performed for d in last.decided] == [False]
+    assert ledger.written == []
+
+
+async def test_arguments_that_no_longer_fit_the_tool_are_told_and_nothing_runs(host: Host) -> None:
+    ledger = Ledger()
+
+    def other(name: str) -> str:
+        """Save something else."""
+        ledger.written.append(name)
+        return name
+
+    calls = [call("save", key="a")]
+    async with host(writer("w", calls, tools=[ledger.tool()])) as client:
+        job, (pending,) = await started(client, "w")
+    async with host(writer("w", calls, tools=[Tool(other, name="save")])):
+        await job.approve(pending.call, by="ann")
+        await ended(job)
+        (result,) = results(await job.transcript())
+
+    assert result.status == "error"
+    assert result.content.startswith("Invalid arguments; nothing was executed.")
+    assert ledger.written == []
