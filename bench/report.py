@@ -9,7 +9,7 @@ from bench.runs import Row
 from bench.shapes import Shape
 
 TITLES = (
-    ("system", "<22"),
+    ("system", "<23"),
     ("shape", "<9"),
     ("rounds/s", ">9"),
     ("ms/round", ">9"),

@@ -11,7 +11,7 @@ from activities.providers.protocol import ModelRequest
 from activities.providers.script import turns_in
 from activities.providers.scripted import Script
 from activities.tools import tool
-from bench import slices
+from bench.slices import take
 from bench.systems import Incomplete, RunJob
 from bench.systems.histories import recorded
 from surefoot.client import Client
@@ -25,7 +25,7 @@ QUEUE = "bench-surefoot"
 @tool(read_only=True)
 async def look(number: int) -> str:
     """Read one slice."""
-    return slices.take(number)
+    return take(number)
 
 
 def _reply(request: ModelRequest) -> dict[str, Any]:
