@@ -55,7 +55,7 @@ def payment_history(order_id: str, context: ToolContext) -> str:
 
 
 def preview_refund(order_id: str, amount: Decimal) -> str:
-    return f"Pay {amount} EUR back to {_order(order_id)['customer']}, who paid {_order(order_id)['paid']} EUR"
+    return f"Pay {amount:.2f} EUR back to {_order(order_id)['customer']}, who paid {_order(order_id)['paid']} EUR"
 
 
 # Not idempotent: this bank takes no key, so a second call would pay twice. Surefoot never makes it; if a crash
@@ -80,8 +80,8 @@ def refund(
     order = _order(order_id)
     if amount > Decimal(order["paid"]):
         raise ToolError(f"Only {order['paid']} EUR were paid for {order_id}; nothing was refunded.")
-    _note(context, order=order_id, amount=str(amount))
-    return f"{amount} EUR were paid back to {order['customer']}."
+    _note(context, order=order_id, amount=f"{amount:.2f}")
+    return f"{amount:.2f} EUR were paid back to {order['customer']}."
 
 
 def _order(order_id: str) -> dict[str, str]:

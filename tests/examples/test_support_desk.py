@@ -66,13 +66,13 @@ async def test_two_reads_a_refund_that_a_person_approves_and_an_answer(example: 
 
     assert before == [("order_status", "c1-1"), ("payment_history", "c1-2")]
     assert pending.tool == "refund"
-    assert pending.preview == "Pay 49.9 EUR back to Mara Lind, who paid 49.90 EUR"
+    assert pending.preview == "Pay 49.90 EUR back to Mara Lind, who paid 49.90 EUR"
     assert pending.why.startswith(f"{STATUS} {PAYMENT} ")
     assert outcome.status == "complete"
-    assert outcome.answer == ("I am sorry about the teapot. About your refund: 49.9 EUR were paid back to Mara Lind.")
+    assert outcome.answer == ("I am sorry about the teapot. About your refund: 49.90 EUR were paid back to Mara Lind.")
     assert ran(log) == [("order_status", "c1-1"), ("payment_history", "c1-2"), ("refund", "c2-1")]
     assert [line for line in log() if line["tool"] == "refund"] == [
-        {"tool": "refund", "job": job.id, "call": "c2-1", "attempt": 1, "order": "A-1001", "amount": "49.9"}
+        {"tool": "refund", "job": job.id, "call": "c2-1", "attempt": 1, "order": "A-1001", "amount": "49.90"}
     ]
     assert [entry.kind for entry in transcript] == [
         "message", "turn", "result", "result", "turn", "result", "turn",
@@ -150,10 +150,10 @@ async def test_an_edited_refund_pays_the_edited_amount_and_the_model_is_told(exa
         await job.outcome()
         results = [entry for entry in await job.transcript() if isinstance(entry, Result)]
 
-    assert [line.get("amount") for line in log() if line["tool"] == "refund"] == ["30"]
+    assert [line.get("amount") for line in log() if line["tool"] == "refund"] == ["30.00"]
     assert results[-1].edited
     assert results[-1].content.startswith("[a person edited the arguments of this call")
-    assert results[-1].content.endswith("30 EUR were paid back to Mara Lind.")
+    assert results[-1].content.endswith("30.00 EUR were paid back to Mara Lind.")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ async def test_a_small_refund_is_made_without_asking(example: Example, log: Log)
         outcome = await job.outcome()
         view = await job.view()
 
-    assert (outcome.status, outcome.answer) == ("complete", "Settled: 18 EUR were paid back to Jon Aske.")
+    assert (outcome.status, outcome.answer) == ("complete", "Settled: 18.00 EUR were paid back to Jon Aske.")
     assert view.decided == []
     assert ran(log) == [("refund", "c1-1")]
 
