@@ -7,6 +7,7 @@ the server keeps. The job takes whichever comes first, and refuses the other.
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError
@@ -34,11 +35,15 @@ class Applied:
     decided: Decided | None = None
 
 
-async def send(job: "Job", name: str, word: Word) -> Applied:
-    """Send a word to its job by the update and, without a worker, by the signal called `name`."""
+async def send(job: "Job", name: str, word: Word, asked_at: datetime | None = None) -> Applied:
+    """Send a word to its job by the update and, without a worker, by the signal called `name`.
+
+    `asked_at` is which question it answers, for calls that can be asked about more than once.
+    """
     word = _well_formed(word)
-    # One id per content: sent twice at once, it is applied once and answered alike.
-    update_id = f"{name}-{hashlib.sha256(_encoded(word)).hexdigest()[:32]}"
+    # One id per question and content: sent twice at once, it is applied once and answered alike.
+    asked = asked_at.isoformat() if asked_at else ""
+    update_id = f"{name}-{hashlib.sha256(_encoded(word) + asked.encode()).hexdigest()[:32]}"
     try:
         with reaching(job.id):
             decided = await job.handle().execute_update(
@@ -47,20 +52,20 @@ async def send(job: "Job", name: str, word: Word) -> Applied:
     except WorkflowUpdateFailedError as error:
         raise _refused(error) from None
     except WorkflowUpdateRPCTimeoutOrCancelledError:
-        return await _send_durably(job, name, word)
+        return await _send_durably(job, name, word, asked_at)
     except JobEnded:
         raise await not_waiting(job, word.call) from None
     return Applied("applied", decided)
 
 
-async def _send_durably(job: "Job", name: str, word: Word) -> Applied:
+async def _send_durably(job: "Job", name: str, word: Word, asked_at: datetime | None) -> Applied:
     """After a time-out nobody knows whether the update was taken: look, and if it was not, leave a signal."""
     try:
         view = await job.view()
     except NoWorker:
         pass
     else:
-        if mine := next((decided for decided in view.decided if _is(decided, word)), None):
+        if mine := next((decided for decided in view.decided if _is(decided, word, asked_at)), None):
             return Applied("applied", mine)
         if all(pending.call != word.call for pending in view.pending):
             raise _why_not(view, word.call)
@@ -72,9 +77,11 @@ async def _send_durably(job: "Job", name: str, word: Word) -> Applied:
     return Applied("sent")
 
 
-def _is(decided: Decided, word: Decision | Resolution) -> bool:
-    """Whether this is what became of this word, and not of somebody else's."""
+def _is(decided: Decided, word: Decision | Resolution, asked_at: datetime | None) -> bool:
+    """Whether this is what became of this word, and not of somebody else's or of an earlier one."""
     same = (decided.call, decided.choice, decided.by) == (word.call, word.choice, word.by)
+    if asked_at is not None and decided.at < asked_at:
+        return False
     return same and (not isinstance(word, Decision) or decided.digest == word.digest)
 
 

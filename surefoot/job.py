@@ -19,7 +19,7 @@ from temporalio.client import (
 from surefoot import deciding
 from surefoot.deciding import Applied
 from surefoot.ends import ANSWER_WITHIN, fetch_end
-from surefoot.errors import JobEnded, NoWorker
+from surefoot.errors import DecisionRefused, JobEnded, NoWorker
 from surefoot.rpc import reaching
 from workflows.contracts import (
     Decision,
@@ -163,6 +163,19 @@ class Job:
                     return found
         raise await deciding.not_waiting(self, call)
 
+    async def all_pending(self) -> list[Pending]:
+        """Every call that waits for a person, whole; a view has no more of them than fit into one answer."""
+        description = await self._describe()
+        found: list[Pending] = []
+        if description.status == WorkflowExecutionStatus.RUNNING:
+            while more := await self._page_of_pending(description.run_id, found[-1].call if found else ""):
+                found += more
+        return found
+
+    async def _page_of_pending(self, run_id: str, after: str) -> list[Pending]:
+        page: list[Pending] = await self._ask("pending_calls", list[Pending], run_id, after)
+        return page
+
     async def approve(
         self, call: str, *, digest: str | None = None, arguments: JsonObject | None = None, by: str
     ) -> Applied:
@@ -189,7 +202,10 @@ class Job:
 
     async def resolve(self, resolution: Resolution) -> Applied:
         """Say how a call with an unknown outcome ended. Raises `DecisionRefused`."""
-        return await deciding.send(self, "resolve", resolution)
+        asked_at = None
+        with suppress(NoWorker, DecisionRefused):  # then the job itself says so, when it gets the word
+            asked_at = (await self.pending(resolution.call)).asked_at
+        return await deciding.send(self, "resolve", resolution, asked_at)
 
     # --- steering
 

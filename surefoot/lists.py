@@ -1,8 +1,9 @@
 """Lists over many jobs, from what the server itself keeps: visibility and the memo that each job writes of itself."""
 
-from datetime import datetime
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
 
-from pydantic import ValidationError
 from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
@@ -13,6 +14,10 @@ from workflows.contracts import Pending, Record
 from workflows.desk import AGENT, PHASE, STATUS
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
+ASKED_AT_ONCE = 20
+SHOWN_WITHIN = timedelta(seconds=3)
+"""How long a list waits for a job that must be asked itself."""
+
 ENDS = {
     WorkflowExecutionStatus.FAILED: "failed",
     WorkflowExecutionStatus.TERMINATED: "cancelled",
@@ -72,25 +77,37 @@ def _row(run: WorkflowExecution) -> JobRow:
 
 
 async def list_inbox(temporal: Temporal, *, limit: int) -> list[InboxItem]:
-    items: list[InboxItem] = []
+    waiting: list[WorkflowExecution] = []
     query = f"{OUR_JOBS} AND ExecutionStatus = 'Running' AND {PHASE.name} IN ('waiting', 'paused')"
     with reaching("?"):
         async for run in temporal.list_workflows(query):
-            items += [InboxItem(job=run.id, **dict(each)) for each in await _pending(temporal, run)]
-            if len(items) >= limit:
+            waiting.append(run)
+            if len(waiting) == limit:
                 break
+    places = asyncio.Semaphore(ASKED_AT_ONCE)
+    found = await asyncio.gather(*(_pending(temporal, run, places) for run in waiting))
+    items = [InboxItem(job=run.id, **dict(each)) for run, calls in zip(waiting, found, strict=True) for each in calls]
     return sorted(items, key=lambda item: item.asked_at)[:limit]
 
 
-async def _pending(temporal: Temporal, run: WorkflowExecution) -> list[Pending]:
+async def _pending(temporal: Temporal, run: WorkflowExecution, places: asyncio.Semaphore) -> list[Pending]:
     """From the memo where it holds everything, else from the job itself, else what the memo has."""
     briefs = await run.memo_value("pending", None) or []
-    if all(brief["whole"] for brief in briefs):
+    if all(brief["whole"] for brief in briefs) and not await run.memo_value("pending_left_out", 0):
         return [Pending.model_validate(brief) for brief in briefs]
     try:
-        return (await Job(temporal, run.id).view()).pending
-    except (SurefootError, ValidationError):
-        return [Pending.model_validate({**brief, "arguments": brief["arguments"] or {}}) for brief in briefs]
+        async with places:
+            return await Job(temporal, run.id, answer_within=SHOWN_WITHIN).all_pending()
+    except SurefootError as error:
+        return [_from_brief(brief, error) for brief in briefs]
+
+
+def _from_brief(brief: dict[str, Any], error: SurefootError) -> Pending:
+    """What the memo holds of a call; that it is not all must be seen, since a person is about to decide on it."""
+    if brief["whole"]:
+        return Pending.model_validate(brief)
+    problem = f"not all of this call can be shown: {error}"
+    return Pending.model_validate({**brief, "arguments": brief["arguments"] or {}, "problem": problem})
 
 
 def _quoted(text: str) -> str:

@@ -29,7 +29,7 @@ from workflows.contracts import (
     Steer,
     TranscriptPage,
 )
-from workflows.desk import Desk
+from workflows.desk import VIEW_BYTES, Desk, fitting
 from workflows.failures import reason
 from workflows.gate import Gate
 from workflows.limits import NO_LIMITS
@@ -129,8 +129,13 @@ class AgentJob:
         return self._desk.view()
 
     @workflow.query
+    def pending_calls(self, after: str = "") -> list[Pending]:
+        """The pending calls behind the call `after`, whole, as many as fit into one answer."""
+        return fitting(self._gate.pending(after), VIEW_BYTES)
+
+    @workflow.query
     def pending_call(self, call: str) -> Pending | None:
-        """One pending call, whole: the view holds no more of them than fit into one answer."""
+        """One pending call, whole."""
         return next((each for each in self._gate.pending() if each.call == call), None)
 
     @workflow.query

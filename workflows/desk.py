@@ -38,9 +38,10 @@ STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
 CARRY_BYTES = 1_500_000
 STEER_BYTES = 1_000_000
 STEERS_SEEN = 1000
-BRIEF_BYTES = 600
-MEMO_BYTES = 100_000
-"""Most bytes of pending calls in the memo, which comes along with every line of every list."""
+BRIEF_BYTES = 400
+MEMO_BYTES = 20_000
+"""Most bytes of pending calls in the memo: it is written at each decision, and comes along with every row of a list."""
+MEMO_CALLS = 50
 
 VIEW_BYTES = 1_000_000
 """Most bytes of pending calls in one view, so that it fits into an answer; the others follow as those are decided."""
@@ -71,7 +72,7 @@ class Desk:
         if now[0] != self._shown[0]:
             workflow.upsert_search_attributes([PHASE.value_set(now[0])])
         if now[1] != self._shown[1]:
-            told = fitting([brief(pending) for pending in now[1]], MEMO_BYTES)
+            told = fitting([brief(pending) for pending in now[1][:MEMO_CALLS]], MEMO_BYTES)
             workflow.upsert_memo({"pending": told or None, "pending_left_out": (len(now[1]) - len(told)) or None})
         self._shown = now
 

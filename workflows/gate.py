@@ -43,8 +43,11 @@ class Gate:
     def __init__(self, state: JobState) -> None:
         self._state = state
 
-    def pending(self) -> list[Pending]:
-        return [self._pending(call) for call in self._waiting()]
+    def pending(self, after: str = "") -> list[Pending]:
+        """The calls that wait for a person, in their order; only those behind the call `after`, if it is given."""
+        ids = [call.call.id for call in self._state.calls]
+        behind = set(ids[ids.index(after) + 1 :] if after in ids else ids)
+        return [self._pending(call) for call in self._waiting() if call.call.id in behind]
 
     def _waiting(self) -> Iterator[CallState]:
         return (call for call in self._state.calls if call.phase in ("asking", "unknown"))

@@ -295,7 +295,12 @@ class Loop:
         if call.plan.has_preview and call.preview is None:
             task = asyncio.create_task(self._preview(call))
             self._previews.add(task)
-            task.add_done_callback(self._previews.discard)
+            task.add_done_callback(self._preview_ended)
+
+    def _preview_ended(self, task: asyncio.Task[None]) -> None:
+        self._previews.discard(task)
+        if not self._previews:  # the lists get them together: each time they are written costs history
+            self.desk.show()
 
     async def _preview(self, call: CallState) -> None:
         request = DescribeCall(agent=self.state.agent, call=call.call.id, tool=call.call.tool, arguments=call.arguments)
@@ -304,7 +309,6 @@ class Loop:
             call.preview = described.preview or ""
         except ActivityError as error:
             call.preview = f"(no preview: {failures.reason(error)})"
-        self.desk.show()
 
     def _groups(self) -> Iterator[list[CallState]]:
         """Calls without a result, in order: reads that stand next to each other together, all others alone."""
