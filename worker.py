@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,7 @@ from workflows.desk import PHASE
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
+LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
 
 
@@ -196,7 +198,6 @@ async def hosting(
             yield worker
     finally:
         await models.close()
-        # A tool's thread that hangs can't be ended; it must not keep the process from ending either.
         threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -267,6 +268,20 @@ async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
         for end in ends:
             end.cancel()
         log.info("stopping: running steps get a moment to finish")
+    _leave_within(LEAVING_SECONDS)
+
+
+def _leave_within(seconds: float) -> None:
+    """End this process even if a tool's thread hangs: it can't be ended, and Python would wait for it for ever."""
+
+    def leave() -> None:
+        log.warning("a tool's thread still runs; the process ends without it")
+        logging.shutdown()
+        os._exit(0)
+
+    timer = threading.Timer(seconds, leave)
+    timer.daemon = True
+    timer.start()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,9 @@
 """One attempt of an activity: what earlier attempts left behind, the mark that a write has begun, and the sign of life.
 
-Heartbeat details are the only thing that one attempt can hand to the next, and every heartbeat replaces them. So each
-carries the whole ledger, and all go the same way, one at a time: the SDK holds its own heartbeats back and sends them
-late, and one from before the mark would erase it.
+Heartbeat details are the only thing that one attempt can hand to the next, and every heartbeat replaces them, so each
+carries the whole ledger. The SDK holds its heartbeats back and sends them late: one from before the mark would erase
+it. So until a write is marked, its beats go the mark's own way, one at a time; only then does the SDK send them, which
+it must, since it gives up an activity that it hears nothing of.
 """
 
 import asyncio
@@ -50,6 +51,7 @@ class Attempt:
         self.cancelled = False
         """Whether what runs should give up: the attempt is over, or its worker shuts down. Read from any thread."""
         self._over = False
+        self._awaits_mark = False
         self._sending = asyncio.Lock()
 
     async def mark_started(self) -> None:
@@ -67,6 +69,7 @@ class Attempt:
             with suppress(AttemptOver, RPCError):
                 await self._record()
             raise
+        self._awaits_mark = False
 
     async def _record(self) -> None:
         async with self._sending:
@@ -84,11 +87,13 @@ class Attempt:
                 raise AttemptOver
 
     @asynccontextmanager
-    async def beating(self) -> AsyncIterator[None]:
+    async def beating(self, *, until_mark: bool = False) -> AsyncIterator[None]:
         """Show the server that this worker is alive, so that its death is seen within the heartbeat timeout.
 
-        What runs inside is cancelled as soon as a beat learns that the attempt is over; then AttemptOver is raised.
+        `until_mark` says that `mark_started` is still to come. What runs inside is cancelled as soon as a beat learns
+        that the attempt is over.
         """
+        self._awaits_mark = until_mark
         timeout = self.info.heartbeat_timeout or timedelta(seconds=30)
         beats = asyncio.create_task(self._beat(timeout.total_seconds() / BEATS_PER_TIMEOUT, asyncio.current_task()))
         try:
@@ -105,6 +110,9 @@ class Attempt:
         while True:
             # The start of an attempt counts as its first beat; a short step costs no message at all.
             await asyncio.sleep(pause)
+            if not self._awaits_mark:
+                activity.heartbeat(asdict(self.ledger))
+                continue
             try:
                 await self._record()
             except AttemptOver:
@@ -122,6 +130,8 @@ class Attempt:
         self.ledger.failures += 1
         again = retry and self.ledger.failures < allowed
         if again:
+            # The SDK sends what it holds back when an attempt fails: that must not be an older count.
+            activity.heartbeat(asdict(self.ledger))
             await self._record()
         raise ApplicationError(
             message,

@@ -55,7 +55,7 @@ class ToolRunner:
             text = f"The tool {request.tool} is no longer there; nothing was executed."
             return ToolReply(status="error", content=text)
         agent, tool = found
-        async with attempt.beating():
+        async with attempt.beating(until_mark=tool.kind == "write"):
             ready = await self._check(agent, tool, request)
             if isinstance(ready, ToolReply):
                 # What an earlier attempt may have done is not undone by refusing this one.

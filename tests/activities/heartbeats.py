@@ -16,10 +16,14 @@ CANCELLED = AsyncActivityCancelledError()
 
 
 class Server:
-    """Takes heartbeats. The first answers are those of `answers`, None being "taken"; later ones are all taken."""
+    """Takes heartbeats: `beats` by the attempt's own handle, `held_back` those given to the SDK.
+
+    The first answers to `beats` are those of `answers`, None being "taken"; later ones are all taken.
+    """
 
     def __init__(self, *answers: Exception | None, delay: float = 0.0) -> None:
         self.beats: list[dict[str, Any]] = []
+        self.held_back: list[dict[str, Any]] = []
         self.under_way = self.at_once = 0
         self._answers, self._delay = list(answers), delay
 
@@ -49,4 +53,5 @@ def environment(
         heartbeat_timeout=timedelta(seconds=heartbeat),
         workflow_id="job-1",
     )
+    env.on_heartbeat = lambda *details: server.held_back.append(details[0])
     return env

@@ -1,7 +1,7 @@
 """Attempts: the mark, the count of failures and the sign of life all go one way, in order."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 
 import pytest
@@ -28,13 +28,28 @@ async def test_every_beat_carries_the_mark_and_the_count_on() -> None:
 
     async def work() -> None:
         attempt = Attempt()
-        async with attempt.beating():
+        async with attempt.beating(until_mark=True):
             await attempt.mark_started()
-            await until(_seen(server, 3))
+            await until(_count(server.held_back, 3))
 
     await environment(server, attempt=3, left=[{"started": False, "failures": 2}], heartbeat=0.03).run(work)
 
-    assert server.beats[:3] == [{"started": True, "failures": 2}] * 3
+    assert server.beats == [{"started": True, "failures": 2}]
+    assert server.held_back[:3] == [{"started": True, "failures": 2}] * 3
+
+
+async def test_before_the_mark_no_beat_is_left_to_the_sdk_which_would_send_it_late() -> None:
+    server = Server()
+
+    async def work() -> None:
+        attempt = Attempt()
+        async with attempt.beating(until_mark=True):
+            await until(_count(server.beats, 3))
+
+    await environment(server, heartbeat=0.03).run(work)
+
+    assert server.beats[:3] == [{"started": False, "failures": 0}] * 3
+    assert server.held_back == []
 
 
 async def test_a_beat_under_way_is_never_overtaken_by_the_mark() -> None:
@@ -45,14 +60,26 @@ async def test_a_beat_under_way_is_never_overtaken_by_the_mark() -> None:
 
     async def work() -> None:
         attempt = Attempt()
-        async with attempt.beating():
+        async with attempt.beating(until_mark=True):
             await until(under_way)
             await attempt.mark_started()
 
     await environment(server, heartbeat=0.03).run(work)
 
     assert server.at_once == 1
-    assert server.beats[:2] == [{"started": False, "failures": 0}, {"started": True, "failures": 0}]
+    assert server.beats == [{"started": False, "failures": 0}, {"started": True, "failures": 0}]
+
+
+async def test_what_has_no_mark_beats_through_the_sdk() -> None:
+    server = Server()
+
+    async def work() -> None:
+        async with Attempt().beating():
+            await until(_count(server.held_back, 2))
+
+    await environment(server, heartbeat=0.03).run(work)
+
+    assert server.beats == []
 
 
 @pytest.mark.parametrize("answer", [CANCELLED, UNKNOWN_ATTEMPT], ids=["cancelled", "not found"])
@@ -90,7 +117,7 @@ async def test_a_beat_that_learns_that_the_attempt_is_over_cancels_its_work(answ
 
     async def work() -> None:
         attempts.append(Attempt())
-        async with attempts[0].beating():
+        async with attempts[0].beating(until_mark=True):
             await asyncio.sleep(60)
 
     with pytest.raises(AttemptOver):
@@ -102,8 +129,8 @@ async def test_work_goes_on_while_the_server_is_away() -> None:
     server = Server(UNREACHED, UNREACHED)
 
     async def work() -> str:
-        async with Attempt().beating():
-            await until(_seen(server, 1))
+        async with Attempt().beating(until_mark=True):
+            await until(_count(server.beats, 1))
             return "done"
 
     assert await environment(server, heartbeat=0.03).run(work) == "done"
@@ -118,7 +145,7 @@ async def test_a_short_step_sends_nothing() -> None:
 
     await environment(server).run(work)
 
-    assert server.beats == []
+    assert server.beats == server.held_back == []
 
 
 async def test_a_cancel_by_the_worker_stays_a_cancel() -> None:
@@ -151,6 +178,7 @@ async def test_a_failure_is_counted_before_the_attempt_ends() -> None:
         await environment(server, attempt=4, left=[{"started": True, "failures": 1}]).run(work)
 
     assert server.beats == [{"started": True, "failures": 2}]
+    assert server.held_back == [{"started": True, "failures": 2}]
     assert (raised.value.type, raised.value.message, raised.value.non_retryable) == ("Overloaded", "full", False)
     assert raised.value.next_retry_delay == timedelta(seconds=2.5)
     assert raised.value.details == (4,)
@@ -188,8 +216,8 @@ async def test_what_an_earlier_attempt_left_is_read_leniently(left: list[object]
     assert await environment(Server(), left=left).run(work) == read
 
 
-def _seen(server: Server, count: int) -> Callable[[], Awaitable[bool]]:
-    async def seen() -> bool:
-        return len(server.beats) >= count
+def _count(beats: Sequence[object], count: int) -> Callable[[], Awaitable[bool]]:
+    async def counted() -> bool:
+        return len(beats) >= count
 
-    return seen
+    return counted

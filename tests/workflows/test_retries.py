@@ -79,14 +79,27 @@ async def test_failed_attempts_are_counted_apart_from_the_call_that_succeeded(ho
     assert (outcome.usage.failed_attempts, outcome.usage.unmeasured) == (2, 2)
 
 
-async def test_a_healthy_call_longer_than_several_heartbeat_timeouts_is_one_call(host: Host) -> None:
-    script, asked = watched({"text": "at last", "seconds": 1.6})
-    async with host(Agent("asker", script), settings=replace(BEATING, heartbeat_seconds=0.5)) as client:
-        outcome = await (await client.start("asker", "go")).outcome()
+async def test_healthy_steps_longer_than_many_heartbeat_timeouts_run_once(host: Host) -> None:
+    # The SDK itself gives up an activity without a heartbeat, five seconds after the timeout.
+    saved: list[str] = []
 
-    assert (outcome.status, outcome.answer) == ("complete", "at last")
-    assert len(asked) == 1
-    assert outcome.usage.failed_attempts == 0
+    @tool(policy="allow")
+    async def save() -> str:
+        saved.append("save")
+        await asyncio.sleep(6.5)
+        return "saved"
+
+    slow_model, asked = watched({"text": "at last", "seconds": 6.5})
+    slow_tool = Script([calls(call("save")), {"text": "done"}])
+    agents = (Agent("thinker", slow_model), Agent("saver", slow_tool, tools=[save]))
+    async with host(*agents, settings=replace(BEATING, heartbeat_seconds=0.5)) as client:
+        thinking, saving = await client.start("thinker", "go"), await client.start("saver", "go")
+        thought, done = await asyncio.gather(thinking.outcome(), saving.outcome())
+
+    assert (thought.status, thought.answer, len(asked)) == ("complete", "at last", 1)
+    assert thought.usage.failed_attempts == 0
+    assert (done.status, saved) == ("complete", ["save"])
+    assert [(finding.content, finding.is_error) for finding in done.findings] == [("saved", False)]
 
 
 # --- tools
