@@ -107,7 +107,7 @@ def _remote(env: Mapping[str, str]) -> "ClientConnectConfig | None":
     from temporalio.envconfig import ClientConfigProfile
 
     file = env.get("TEMPORAL_CONFIG_FILE")
-    if file and not os.path.isfile(file):
+    if file and not os.path.exists(file):  # os.devnull is one
         # The SDK would go on as if nothing had been set.
         raise SettingsError(f"TEMPORAL_CONFIG_FILE is {file!r}, and there is no such file.")
     try:

@@ -4,9 +4,11 @@ stdout belongs to answers and `--json`; everything else goes to stderr.
 """
 
 import importlib
-import sys
+from typing import NoReturn
 
 import click
+
+from surefoot.cli import output
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("surefoot.cli.demo:demo", "The guided first run, without a key."),
@@ -64,9 +66,14 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"there is no command {args[0]!r}.{hint}", ctx) from error
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="surefoot")
-def surefoot() -> None:
+@click.pass_context
+def surefoot(context: click.Context) -> None:
     """Durable agent jobs that never take the same step twice.
 
     An app file (--app or SUREFOOT_APP) defines agents. Without TEMPORAL_ADDRESS an embedded server keeps its
@@ -75,12 +82,29 @@ def surefoot() -> None:
     Exit codes: 0 complete, 1 failed, 2 wrong use, 3 ended before it was done (a limit, no progress, cancelled),
     4 waiting for a person, 5 server not reached.
     """
+    if context.invoked_subcommand is None:
+        output.say(context.get_help())
+        context.exit(2)
 
 
-def main() -> None:
+def main() -> NoReturn:
     """The console script."""
-    # Names and texts of any language go through pipes of any encoding.
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    surefoot(prog_name="surefoot")
+    output.prepare()
+    output.leave(_run())
+
+
+def _run() -> int:
+    """The exit code of the command in `sys.argv`; every error was said."""
+    try:
+        done = surefoot.main(prog_name="surefoot", standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except click.UsageError as error:
+        text = error.format_message()
+        see = f"See: {error.ctx.command_path if error.ctx else 'surefoot'} --help"
+        return output.fail(text if see in text else f"{text.rstrip('.')}. {see}", "WrongUse", 2)
+    except click.ClickException as error:
+        return output.fail(error.format_message(), "Failed", 1)
+    except (click.Abort, KeyboardInterrupt):
+        return 130

@@ -8,30 +8,48 @@ import click
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.follow import arguments_from
+from surefoot.cli.output import say
 from surefoot.cli.pages import call_text
-from surefoot.cli.session import app_option, json_option, me, say, session
+from surefoot.cli.session import Session, app_option, json_option, me, session
+from surefoot.errors import NoWorker
 from surefoot.job import Applied, Job
-from workflows.contracts import JsonObject, Resolution
+from workflows.contracts import Pending, Resolution
 
 digest_option = click.option("--digest", help="Decide only if the arguments are those of this digest (see the inbox).")
 
 
 def _decide(
-    job: str, call: str, app: str | None, as_json: bool, decide: Callable[[Job], Awaitable[Applied]], verb: str
+    job: str,
+    app: str | None,
+    as_json: bool,
+    call: str,
+    decide: Callable[[Session, Job], Awaitable[Applied]],
+    verb: str,
 ) -> None:
     async def work() -> None:
         async with session(app) as opened:
             await opened.worker_for(job)
-            applied = await decide(opened.client.job(job))
+            applied = await decide(opened, opened.client.job(job))
         if as_json:
             decided = plain(applied.decided) if applied.decided else None
             emit({"job": job, "call": call, "status": applied.status, "decided": decided})
-        elif applied.status == "sent":
+        if applied.status == "sent":
             say(f"{call}: sent; no worker is up, so it takes effect when one is")
         else:
-            say(f"{call}: {verb}")
+            say(f"{call}: {verb}; the job goes on, follow it with: surefoot watch {job}")
 
     exits.run(work())
+
+
+async def _pending(opened: Session, job: Job, call: str) -> Pending:
+    """The call as it waits; where no worker is up to tell, from the list that the server keeps."""
+    try:
+        return await job.pending(call)
+    except NoWorker:
+        for item in await opened.client.inbox():
+            if (item.job, item.call) == (job.id, call):
+                return item
+        raise
 
 
 @click.command()
@@ -43,20 +61,15 @@ def _decide(
 @json_option
 def approve(job: str, call: str, arguments: str | None, digest: str | None, app: str | None, as_json: bool) -> None:
     """Let a pending call run, as it is or with edited arguments."""
-    edited = _arguments(arguments)
+    text = sys.stdin.buffer.read() if arguments == "-" else arguments
+    edited = arguments_from(text) if text is not None else None
 
-    async def decide(handle: Job) -> Applied:
-        pending = await handle.pending(call)
+    async def decide(opened: Session, handle: Job) -> Applied:
+        pending = await _pending(opened, handle, call)
         say(call_text(pending.tool, edited if edited is not None else pending.arguments))
         return await handle.approve(call, digest=digest or pending.digest, arguments=edited, by=me())
 
-    _decide(job, call, app, as_json, decide, "approved")
-
-
-def _arguments(text: str | None) -> JsonObject | None:
-    if text is None:
-        return None
-    return arguments_from(sys.stdin.read() if text == "-" else text)
+    _decide(job, app, as_json, call, decide, "approved")
 
 
 @click.command()
@@ -68,7 +81,12 @@ def _arguments(text: str | None) -> JsonObject | None:
 @json_option
 def answer(job: str, call: str, text: str, digest: str | None, app: str | None, as_json: bool) -> None:
     """Answer a pending call in the tool's place; the tool does not run."""
-    _decide(job, call, app, as_json, lambda handle: handle.answer(call, text, digest=digest, by=me()), "answered")
+
+    async def decide(opened: Session, handle: Job) -> Applied:
+        seen = digest or (await _pending(opened, handle, call)).digest
+        return await handle.answer(call, text, digest=seen, by=me())
+
+    _decide(job, app, as_json, call, decide, "answered")
 
 
 @click.command()
@@ -80,7 +98,12 @@ def answer(job: str, call: str, text: str, digest: str | None, app: str | None, 
 @json_option
 def deny(job: str, call: str, reason: str | None, digest: str | None, app: str | None, as_json: bool) -> None:
     """Refuse a pending call; the model is told, and the job goes on."""
-    _decide(job, call, app, as_json, lambda handle: handle.deny(call, reason=reason, digest=digest, by=me()), "denied")
+
+    async def decide(opened: Session, handle: Job) -> Applied:
+        seen = digest or (await _pending(opened, handle, call)).digest
+        return await handle.deny(call, reason=reason, digest=seen, by=me())
+
+    _decide(job, app, as_json, call, decide, "denied")
 
 
 @click.command()
@@ -101,4 +124,4 @@ def resolve(
         word = Resolution(call=call, choice="happened", result=happened, by=me())
     else:
         word = Resolution(call=call, choice="not_happened" if not_happened else "give_up", by=me())
-    _decide(job, call, app, as_json, lambda handle: handle.resolve(word), f"resolved: {word.choice}")
+    _decide(job, app, as_json, call, lambda _, handle: handle.resolve(word), f"resolved: {word.choice}")

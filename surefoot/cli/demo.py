@@ -43,9 +43,9 @@ def demo() -> None:
 async def _demo() -> int:
     if not APP.is_file():
         raise SettingsError(f"the demo's app is not at {APP}: run it in a clone of the repository")
-    os.environ.pop("TEMPORAL_ADDRESS", None)  # the demo kills workers: never on a server that others use
+    _keep_to_the_embedded_server()
     began, job_id = time.monotonic(), f"demo-{uuid.uuid4().hex[:6]}"
-    async with session(str(APP)) as opened:
+    async with session(str(APP), new=True) as opened:
         log = opened.settings.home / "demo" / f"{job_id}.jsonl"
         # A queue of its own, so that a worker started otherwise does not take the job.
         settings = replace(opened.settings, task_queue=f"surefoot-{job_id}")
@@ -59,6 +59,13 @@ async def _demo() -> int:
         async with serve(settings, APP, settings.queue()) as hosting:
             client = Client(opened.client.temporal, task_queue=settings.queue())
             return await beside(_show(client, hosting, job_id, log, began), hosting.lost())
+
+
+def _keep_to_the_embedded_server() -> None:
+    """The demo kills workers: never on a server that others use, whatever names it."""
+    for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
+        del os.environ[name]
+    os.environ["TEMPORAL_CONFIG_FILE"] = os.devnull
 
 
 async def _show(client: Client, hosting: Hosting, job_id: str, log: Path, began: float) -> int:

@@ -8,24 +8,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.service import RPCError
 
-from activities.apps import App, load_app
+from activities.agents import Agent
+from activities.apps import App
 from activities.errors import DefinitionError
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.documents import emit
-from surefoot.cli.session import Session, app_option, json_option, session
+from surefoot.cli.pages import out
+from surefoot.cli.run import check_models
+from surefoot.cli.session import Session, app_option, app_path, json_option, load, session
 from surefoot.embedded.command import command_version, find_command
 from surefoot.errors import SurefootError
-from surefoot.settings import read_settings
+from surefoot.polling import list_pollers
+from surefoot.settings import SettingsError, read_settings
 from workflows.desk import AGENT, PHASE, STATUS
 
 PACKAGES = ("surefoot", "temporalio", "pydantic", "openai", "anthropic")
@@ -65,16 +65,20 @@ async def _look(app: str | None) -> AsyncIterator[Finding]:
     yield Finding("python", True, platform.python_version())
     for package in PACKAGES:
         yield _version(package)
-    loaded = None
-    for finding, found in _app(app):
-        loaded = found or loaded
+    for finding in _app(app or os.environ.get("SUREFOOT_APP")):
         yield finding
     yield _encryption()
-    if read_settings().embedded:
+    try:
+        settings = read_settings(app=app_path(app))
+    except SettingsError as error:
+        yield Finding("settings", False, str(error), "mend the setting that it names")
+        return
+    if settings.embedded:
         yield _command()
     try:
-        async with session(app) as opened:
-            yield Finding("server", True, f"{opened.settings.connect_config('embedded')['target_host']}")
+        async with session(app, new=True) as opened:
+            address = opened.client.temporal.service_client.config.target_host
+            yield Finding("server", True, f"{address}{' (embedded)' if settings.embedded else ''}")
             yield await _attributes(opened)
             yield await _worker(opened)
     except SurefootError as error:
@@ -88,26 +92,29 @@ def _version(package: str) -> Finding:
         return Finding(package, False, "not installed", "pip install surefoot")
 
 
-def _app(app: str | None) -> list[tuple[Finding, App | None]]:
-    named = app or os.environ.get("SUREFOOT_APP")
+def _app(named: str | None) -> list[Finding]:
     if not named:
-        return [(Finding("app", True, "none named: give --app FILE or set SUREFOOT_APP to have it checked"), None)]
+        return [Finding("app", True, "none named: give --app FILE or set SUREFOOT_APP to have it checked")]
     try:
-        loaded = load_app(named)
+        loaded = load(Path(named))
     except DefinitionError as error:
-        return [(Finding("app", False, str(error), "mend the app file"), None)]
-    found: list[tuple[Finding, App | None]] = [(Finding("app", True, str(Path(named))), loaded)]
-    for agent in loaded.agents.values():
-        found.append((_key(agent.name, agent.model), None))
-    return found
+        return [Finding("app", False, str(error), "mend the app file")]
+    agents = [_models(loaded, agent) for agent in loaded.agents.values()]
+    return [Finding("app", True, str(Path(named))), *agents]
 
 
-def _key(agent: str, model: object) -> Finding:
-    api = model.partition(":")[0] if isinstance(model, str) else "scripted"
-    key = KEYS.get(api)
-    if key is None or os.environ.get(key):
-        return Finding(f"agent {agent}", True, f"{model if isinstance(model, str) else 'a script'}")
-    return Finding(f"agent {agent}", False, f"{model}, but {key} is not set", f"export {key}=… where the worker runs")
+def _models(app: App, agent: Agent) -> Finding:
+    """Can each of the agent's models be had with what this environment holds?"""
+    what, shown = f"agent {agent.name}", ", ".join(m if isinstance(m, str) else "a script" for m in agent.models)
+    for model in agent.models:
+        key = KEYS.get(model.partition(":")[0]) if isinstance(model, str) else None
+        if key is not None and not os.environ.get(key):
+            return Finding(what, False, f"{model}, but {key} is not set", f"export {key}=… where the worker runs")
+    try:
+        check_models(app, agent.models)
+    except click.UsageError as error:
+        return Finding(what, False, error.message, "mend the agent's model")
+    return Finding(what, True, shown)
 
 
 def _encryption() -> Finding:
@@ -144,16 +151,10 @@ async def _attributes(opened: Session) -> Finding:
 
 
 async def _worker(opened: Session) -> Finding:
-    temporal, queue = opened.client.temporal, opened.settings.queue()
-    answer = await temporal.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(
-            namespace=temporal.namespace,
-            task_queue=TaskQueue(name=queue),
-            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-        )
-    )
-    if answer.pollers:
-        return Finding("worker", True, f"{len(answer.pollers)} on queue {queue}")
+    queue = opened.settings.queue()
+    pollers = await list_pollers(opened.client.temporal, queue)
+    if pollers:
+        return Finding("worker", True, f"{', '.join(poller.identity for poller in pollers)} on queue {queue}")
     if opened.settings.embedded:
         return Finding("worker", True, f"none on queue {queue}; commands that need one start it")
     return Finding("worker", False, f"none on queue {queue}", "surefoot worker --app FILE")
@@ -165,4 +166,4 @@ def _print(findings: list[Finding]) -> None:
         mark = Text("ok", "green") if finding.ok else Text("!!", "bold red")
         seen = finding.seen if finding.ok or not finding.remedy else f"{finding.seen}\n→ {finding.remedy}"
         table.add_row(mark, Text(finding.what, "bold"), Text(seen))
-    Console(markup=False, highlight=False).print(table)
+    out().print(table, soft_wrap=False)

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-import click
 from pydantic import BaseModel, JsonValue
 from pydantic_core import to_json
 
+from surefoot.cli.output import write_json
 from surefoot.lists import InboxItem
 from workflows.contracts import JobView, Outcome
 
 
 def emit(document: object) -> None:
-    click.echo(to_json(document, indent=2).decode())
+    write_json(to_json(document, indent=2).decode())
 
 
 def plain(model: BaseModel) -> dict[str, JsonValue]:
@@ -31,4 +31,4 @@ def job_document(view: JobView) -> dict[str, object]:
 
 
 def inbox_document(item: InboxItem) -> dict[str, JsonValue]:
-    return plain(item)
+    return {"job": item.job, **plain(item)}

@@ -1,14 +1,25 @@
-"""Exit codes, and the one place where errors become a line on stderr and a code."""
+"""Exit codes, and the one place where errors become a text on stderr, a code and, with `--json`, a document.
+
+A command that fails prints `{"error", "kind", "exit_code"}` as its one document: a job that failed has an outcome and
+prints that, so `kind` tells a command that failed from a job that did.
+"""
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+import traceback
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.errors import DefinitionError, UnknownAgent
-from surefoot.errors import JobConflict, NoSuchJob, ServerNotReached, SurefootError, TooLarge
+from surefoot.cli.documents import plain
+from surefoot.cli.output import fail
+from surefoot.embedded.errors import HomeInUse
+from surefoot.errors import DecisionRefused, JobConflict, NoSuchJob, ServerNotReached, SurefootError, TooLarge
+from surefoot.rpc import UNREACHED
 from surefoot.settings import SettingsError
 from workflows.contracts import Outcome, Status
 
@@ -29,7 +40,9 @@ ENDS: dict[Status, int] = {
     "failed": FAILED,
 }
 
-WRONG = (SettingsError, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge)
+WRONG = (SettingsError, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge, HomeInUse)
+WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
+"""Kinds of `DecisionRefused` that no other moment would have made right."""
 
 
 def code_of(outcome: Outcome) -> int:
@@ -37,20 +50,48 @@ def code_of(outcome: Outcome) -> int:
 
 
 def run(work: Coroutine[Any, Any, int | None]) -> NoReturn:
-    """Run a command's coroutine to its exit code; what goes wrong on the way is said in one line."""
+    """Run a command's coroutine to its exit code."""
+    with telling():
+        try:
+            sys.exit(asyncio.run(work) or COMPLETE)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What goes wrong in here is said, and ends the process with its exit code."""
     try:
-        code = asyncio.run(work) or COMPLETE
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    except (BrokenPipeError, ConnectionResetError):
-        code = COMPLETE  # whoever read our output has seen enough
-    except (SurefootError, DefinitionError, UnknownAgent) as error:
-        click.echo(f"surefoot: {error}", err=True)
-        code = _code(error)
-    sys.exit(code)
+        yield
+    except click.ClickException:
+        raise
+    except Exception as error:
+        sys.exit(tell(error))
+
+
+def tell(error: Exception) -> int:
+    """Say what went wrong; the exit code."""
+    kind, text = type(error).__name__, str(error)
+    details: dict[str, object] = {}
+    if isinstance(error, DecisionRefused):
+        kind = error.kind
+        details = {"decided": plain(error.decided)} if error.decided else {}
+    elif isinstance(error, RPCError):
+        text = f"the Temporal server said: {error.message}"
+    elif isinstance(error, OSError):
+        text = f"{error.filename or 'the output'} can't be read or written: {error.strerror}"
+    elif not isinstance(error, (*WRONG, SurefootError)):
+        traceback.print_exception(error)
+        text = f"a fault of Surefoot itself: {kind}: {text}. Please report it with the lines above; jobs are safe"
+    return fail(text, kind, _code(error), **details)
 
 
 def _code(error: Exception) -> int:
-    if isinstance(error, ServerNotReached):
-        return NO_SERVER
-    return WRONG_USE if isinstance(error, WRONG) else FAILED
+    if isinstance(error, DecisionRefused):
+        return WRONG_USE if error.kind in WRONG_DECISIONS else FAILED
+    if isinstance(error, RPCError):
+        wrong = error.status == RPCStatusCode.INVALID_ARGUMENT
+        return WRONG_USE if wrong else NO_SERVER if error.status in UNREACHED else FAILED
+    if isinstance(error, WRONG):
+        return WRONG_USE
+    return NO_SERVER if isinstance(error, ServerNotReached) else FAILED

@@ -1,34 +1,38 @@
 """Follows a job on the terminal: shows what is said, asks for decisions where somebody can answer.
 
-A prompt waits in a thread of its own, so that the job is seen to go on when somebody else decides meanwhile.
+While a question is open the job is looked at: when somebody else decides, the question is called off.
 """
 
 import asyncio
-import contextlib
 import json
-import sys
-from typing import Literal
+from collections.abc import Coroutine
+from typing import Any, Literal, TypeVar
 
 import click
 from rich.console import Console
 
-from surefoot.cli import exits
+from surefoot.cli import exits, prompts
 from surefoot.cli.documents import emit, job_document
+from surefoot.cli.output import say, write_answer
 from surefoot.cli.pages import err, print_entries, print_pending
-from surefoot.cli.session import me, say
-from surefoot.errors import DecisionRefused, NoWorker
+from surefoot.cli.session import me
+from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
-from workflows.contracts import JobView, JsonObject, Pending, Resolution
+from workflows.contracts import Decision, JobView, JsonObject, Pending, Resolution
 
 Approval = Literal["ask", "none", "all"]
+Word = Decision | Resolution
+T = TypeVar("T")
+LOOK_SECONDS = 1.0
+"""How often the job is looked at while a question is open: a person may take hours."""
 
 
-async def follow(job: Job, *, approval: Approval, as_json: bool, quiet: bool = False) -> int:
+async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
     """The exit code of the job's end, or 4 when it waits for a person who is not here."""
-    watcher = Watcher(job, approval, console=None if quiet else err())
+    watcher = Watcher(job, approval, console=None if as_json else err())
     try:
         view = await watcher.to_the_end()
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, ServerNotReached):
         say(f"\njob {job.id} is kept and goes on from here; follow it again: surefoot watch {job.id}")
         raise
     if as_json:
@@ -41,9 +45,10 @@ def report(view: JobView, as_json: bool) -> int:
     if view.outcome is None:
         for pending in view.pending:
             print_pending(err(), view.job, pending)
+        say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {view.job}")
         return exits.WAITING
     if not as_json and view.outcome.answer:
-        click.echo(view.outcome.answer)
+        write_answer(view.outcome.answer)
     if view.outcome.status != "complete" or not as_json:
         say(f"{view.outcome.summary}  [{view.job}]")
     if exits.code_of(view.outcome) == exits.NOT_DONE:
@@ -57,8 +62,8 @@ class Watcher:
     def __init__(self, job: Job, approval: Approval, console: Console | None) -> None:
         self._job, self._approval, self._console = job, approval, console
         self._told = 0
-        self._alone = False
-        self._interactive = approval == "ask" and sys.stdin.isatty() and sys.stderr.isatty()
+        self._noted: set[str] = set()
+        self._interactive = approval == "ask" and prompts.possible()
 
     async def to_the_end(self) -> JobView:
         """The last view: ended, or waiting with nobody here to decide."""
@@ -66,18 +71,21 @@ class Watcher:
             try:
                 view = await self._job.view()
                 await self._tell(view)
+                if view.state == "ended" or (view.pending and not await self._decide(view)):
+                    return view
             except NoWorker as error:
-                self._wait_for_worker(error)
-                continue
-            if view.state == "ended" or (view.pending and not await self._decide(view)):
-                return view
+                # One that died is replaced, ours or another; the job is safe meanwhile.
+                self._note(f"waiting for a worker: {error}")
+            else:
+                if view.state == "paused":
+                    self._note(f"the job is paused; let it go on with: surefoot resume {view.job}")
             await asyncio.sleep(POLL_SECONDS)
 
-    def _wait_for_worker(self, error: NoWorker) -> None:
-        """A worker that died is replaced, ours or another; the job is safe meanwhile."""
-        if not self._alone:
-            say(f"waiting for a worker: {error}")
-            self._alone = True
+    def _note(self, text: str) -> None:
+        """Say it once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            say(text)
 
     async def _tell(self, view: JobView) -> None:
         if self._console is None or view.entries <= self._told:
@@ -87,86 +95,106 @@ class Watcher:
         self._told += len(entries)
 
     async def _decide(self, view: JobView) -> bool:
-        """True if following goes on: something was decided, or is not ours to wait for."""
+        """True if following goes on; False if the job waits for somebody who is not here."""
         pending = view.pending[0]
         if self._approval == "all" and pending.kind == "decision":
-            await self._say_yes(pending)
-            return True
+            say(f"approved by --approve all: {pending.tool} ({pending.call})")
+            return await self._send(Decision(call=pending.call, digest=pending.digest, choice="approve", by=me()))
         if not self._interactive:
             return False
-        await self._ask(pending)
+        print_pending(err(), self._job.id, pending)
+        prompts.forget_typed()
+        try:
+            word = await self._unless_decided(pending.call, _asked(pending))
+        except prompts.EndOfInput:
+            say("")
+            return False
+        if word is not None:
+            await self._send(word)
         return True
 
-    async def _say_yes(self, pending: Pending) -> None:
-        say(f"approved by --approve all: {pending.tool} ({pending.call})")
-        with contextlib.suppress(DecisionRefused):
-            await self._job.approve(pending.call, digest=pending.digest, by=me())
-
-    async def _ask(self, pending: Pending) -> None:
-        print_pending(err(), self._job.id, pending)
+    async def _send(self, word: Word) -> bool:
+        """True if it had an effect, or came second to somebody else's."""
         try:
-            if pending.kind == "unknown_outcome":
-                await self._ask_outcome(pending)
-            else:
-                await self._ask_decision(pending)
+            await (self._job.decide(word) if isinstance(word, Decision) else self._job.resolve(word))
         except DecisionRefused as refused:
             say(f"no effect: {refused}")
+            return refused.kind in ("AlreadyDecided", "UnknownCall", "JobEnded")
+        return True
 
-    async def _ask_decision(self, pending: Pending) -> None:
-        choice = await prompt("[a]pprove, [e]dit and approve, a[n]swer in its place, [d]eny?", "aend")
-        by, digest = me(), pending.digest
-        if choice == "a":
-            await self._job.approve(pending.call, digest=digest, by=by)
-        elif choice == "e":
-            arguments = await _edited(pending)
-            await self._job.approve(pending.call, digest=digest, arguments=arguments, by=by)
-        elif choice == "n":
-            await self._job.answer(pending.call, await line("answer: "), digest=digest, by=by)
-        else:
-            await self._job.deny(pending.call, reason=await line("reason: ") or None, digest=digest, by=by)
+    async def _unless_decided(self, call: str, asking: Coroutine[Any, Any, T]) -> T | None:
+        """What `asking` returns; None, and the question called off, once somebody else has decided on the call."""
+        asked = asyncio.create_task(asking)
+        elsewhere = asyncio.create_task(self._decided_elsewhere(call))
+        try:
+            await asyncio.wait((asked, elsewhere), return_when=asyncio.FIRST_COMPLETED)
+            if asked.done():
+                return asked.result()
+            say(f"\n{elsewhere.result()}")
+            return None
+        finally:
+            asked.cancel()
+            elsewhere.cancel()
+            await asyncio.gather(asked, elsewhere, return_exceptions=True)
 
-    async def _ask_outcome(self, pending: Pending) -> None:
-        choice = await prompt("it [h]appened, it did [n]ot, or [g]ive up?", "hng")
-        if choice == "h":
-            word = Resolution(call=pending.call, choice="happened", result=await line("result: "), by=me())
-        elif choice == "n":
-            word = Resolution(call=pending.call, choice="not_happened", by=me())
-        else:
-            word = Resolution(call=pending.call, choice="give_up", by=me())
-        await self._job.resolve(word)
+    async def _decided_elsewhere(self, call: str) -> str:
+        """Returns, with what happened, as soon as the call does not wait any more."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                view = await self._job.view()
+            except NoWorker:
+                continue
+            if any(each.call == call for each in view.pending):
+                continue
+            for decided in view.decided:
+                if decided.call == call:
+                    return f"{call} was decided meanwhile: {decided.choice} by {decided.by}"
+            return f"{call} does not wait any more"
+
+
+async def _asked(pending: Pending) -> Word:
+    """The person's word on a call. Raises `EndOfInput`."""
+    if pending.kind == "unknown_outcome":
+        return await _asked_outcome(pending)
+    choice = await prompts.choose("[a]pprove, [e]dit and approve, a[n]swer in its place, [d]eny?", "aend")
+    decision = Decision(call=pending.call, digest=pending.digest, choice="approve", by=me())
+    if choice == "e":
+        return decision.model_copy(update={"arguments": await _edited(pending)})
+    if choice == "n":
+        return decision.model_copy(update={"choice": "answer", "text": await prompts.line("answer: ")})
+    if choice == "d":
+        return decision.model_copy(update={"choice": "deny", "text": await prompts.line("reason: ") or None})
+    return decision
+
+
+async def _asked_outcome(pending: Pending) -> Resolution:
+    choice = await prompts.choose("it [h]appened, it did [n]ot, or [g]ive up?", "hng")
+    if choice == "h":
+        return Resolution(call=pending.call, choice="happened", result=await prompts.line("result: "), by=me())
+    return Resolution(call=pending.call, choice="not_happened" if choice == "n" else "give_up", by=me())
 
 
 async def _edited(pending: Pending) -> JsonObject:
     while True:
-        text = await line(f"arguments as JSON [{json.dumps(pending.arguments, ensure_ascii=False)}]: ")
+        shown = json.dumps(pending.arguments, ensure_ascii=False)
+        text = await prompts.line(f"arguments as JSON [{shown}]: ")
         try:
             return arguments_from(text) if text.strip() else pending.arguments
         except click.UsageError as error:
             say(error.message)
 
 
-def arguments_from(text: str) -> JsonObject:
+def arguments_from(text: str | bytes) -> JsonObject:
     """Arguments that a person wrote; raises `click.UsageError`."""
     try:
-        value = json.loads(text)
-    except ValueError as error:
+        value = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise click.UsageError(f"the arguments are no JSON: {error}") from None
     if not isinstance(value, dict):
         raise click.UsageError(f"the arguments must be a JSON object, not {type(value).__name__}")
     return value
 
 
-async def prompt(question: str, letters: str) -> str:
-    while True:
-        answer = (await line(f"{question} ")).strip().lower()[:1]
-        if answer and answer in letters:
-            return answer
-
-
-async def line(question: str) -> str:
-    """One line from the terminal. The end of input is a way out, never a decision."""
-    click.echo(question, err=True, nl=False)
-    text: str = await asyncio.to_thread(sys.stdin.readline)
-    if not text:
-        raise KeyboardInterrupt
-    return text.rstrip("\n")
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number in JSON")

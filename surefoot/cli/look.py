@@ -8,8 +8,9 @@ import click
 from activities.artifacts import ArtifactMissing, Artifacts
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, inbox_document, job_document, plain
+from surefoot.cli.output import write_answer
 from surefoot.cli.pages import print_entries, print_inbox, print_job, print_jobs
-from surefoot.cli.session import app_option, json_option, session
+from surefoot.cli.session import NoJobs, app_option, json_option, session
 from workflows.contracts import Entry, Result
 
 
@@ -22,8 +23,11 @@ def jobs(agent: str | None, state: str | None, limit: int, as_json: bool) -> Non
     """List jobs, the newest first."""
 
     async def work() -> None:
-        async with session() as opened:
-            rows = await opened.client.jobs(agent=agent, state=state, limit=limit)
+        try:
+            async with session() as opened:
+                rows = await opened.client.jobs(agent=agent, state=state, limit=limit)
+        except NoJobs:
+            rows = []
         emit([plain(row) for row in rows]) if as_json else print_jobs(rows)
 
     exits.run(work())
@@ -60,25 +64,26 @@ def transcript(job: str, call: str | None, app: str | None, as_json: bool) -> No
             entries = await opened.client.job(job).transcript()
             home = opened.settings.home
         if call is not None:
-            return _whole(entries, call, home)
+            return _print_result(entries, call, home, as_json)
         emit([plain(entry) for entry in entries]) if as_json else print_entries(entries)
         return exits.COMPLETE
 
     exits.run(work())
 
 
-def _whole(entries: list[Entry], call: str, home: Path) -> int:
+def _print_result(entries: list[Entry], call: str, home: Path, as_json: bool) -> int:
+    """One result, whole: a cut one is fetched from where the worker kept it."""
     found = next((entry for entry in entries if isinstance(entry, Result) and entry.call == call), None)
     if found is None:
         known = ", ".join(entry.call for entry in entries if isinstance(entry, Result)) or "none"
         raise click.UsageError(f"no result of call {call!r} in this job; calls with results: {known}")
-    if found.artifact is None:
-        click.echo(found.content)
-        return exits.COMPLETE
-    try:
-        click.echo(Artifacts.from_environment({**os.environ, "SUREFOOT_HOME": str(home)}).read(found.artifact))
-    except ArtifactMissing as error:
-        raise click.ClickException(str(error)) from None
+    if found.artifact is not None:
+        try:
+            whole = Artifacts.from_environment({**os.environ, "SUREFOOT_HOME": str(home)}).read(found.artifact)
+        except ArtifactMissing as error:
+            raise click.ClickException(str(error)) from None
+        found = found.model_copy(update={"content": whole})
+    emit(plain(found)) if as_json else write_answer(found.content)
     return exits.COMPLETE
 
 
@@ -88,8 +93,11 @@ def inbox(as_json: bool) -> None:
     """Every call that waits for a person, the oldest first."""
 
     async def work() -> None:
-        async with session() as opened:
-            items = await opened.client.inbox()
+        try:
+            async with session() as opened:
+                items = await opened.client.inbox()
+        except NoJobs:
+            items = []
         emit([inbox_document(item) for item in items]) if as_json else print_inbox(items)
 
     exits.run(work())

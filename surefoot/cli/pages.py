@@ -2,13 +2,15 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from surefoot.cli.output import discard, escaped
 from surefoot.lists import InboxItem, JobRow
 from workflows.contracts import CallPart, Entry, JobView, Message, Note, Outcome, Pending, Result, TextPart, Turn
 
@@ -18,14 +20,31 @@ RESULT_STYLES = {"ok": "green", "answered": "green", "denied": "yellow", "not_ex
 SHOWN = 300
 
 
-def out() -> Console:
+PIPED_WIDTH = 10_000
+"""A table in a pipe has one line a row, however long: it is read by programs."""
+
+
+class Page(Console):
+    """A console on which no text acts as anything but text."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        # Rich would end the process with code 1, as if something had failed.
+        discard(self.file)
+
+
+def out() -> Page:
     """Answers: stdout."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True, markup=False)
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Page(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, width=width)
 
 
-def err() -> Console:
+def err() -> Page:
     """Everything else: stderr."""
-    return Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
+    return Page(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
 
 
 def short(text: str, limit: int = SHOWN) -> str:
@@ -67,7 +86,7 @@ def print_jobs(rows: Sequence[JobRow]) -> None:
             Text(status, STATUS_STYLES.get(status, "yellow" if status else "")),
             f"{age(row.started_at)} ago",
         )
-    Console(file=sys.stdout, markup=False, highlight=False).print(table)
+    out().print(table, soft_wrap=False)
 
 
 def print_job(view: JobView) -> None:

@@ -1,21 +1,40 @@
 """Commands that follow a job to its end: run, reply, watch."""
 
+import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 from pydantic import ValidationError
 
-from activities.apps import load_app
+from activities.apps import App
+from activities.models import ADAPTERS, Models
+from activities.providers.errors import ModelError
+from activities.providers.script import ScriptError
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.follow import Approval, follow
-from surefoot.cli.session import Session, app_option, json_option, me, needs_app, say, session, with_worker
+from surefoot.cli.output import say, write
+from surefoot.cli.session import (
+    Session,
+    app_option,
+    app_path,
+    json_option,
+    load,
+    me,
+    needs_app,
+    session,
+    with_worker,
+)
+from surefoot.errors import NoWorker
 from surefoot.job import Job
-from workflows.contracts import Limits
+from surefoot.settings import read_settings
+from workflows.contracts import JobView, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
+LOOK_SECONDS = 5.0
+"""How long `--detach` waits to see where the job stands."""
 
 
 def following(command: F) -> F:
@@ -60,12 +79,29 @@ def limits_from(texts: tuple[str, ...]) -> Limits | None:
 
 
 def input_from(text: str | None) -> str:
-    """The input of a job: the argument, or what comes in on stdin."""
-    if text is not None and text != "-":
-        return text
-    if text is None and sys.stdin.isatty():
-        raise click.UsageError("no input: give it as an argument, or '-' to read it from stdin")
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    """The message of a person: the argument, or what comes in on stdin."""
+    if text is None or text == "-":
+        if text is None and sys.stdin.isatty():
+            raise click.UsageError("no input: give it as an argument, or '-' to read it from stdin")
+        read = sys.stdin.buffer.read()
+        text = read.decode("utf-8", "replace")
+        if text.encode() != read:
+            say("the input is not UTF-8 throughout: what could not be read is marked with \N{REPLACEMENT CHARACTER}")
+    if not text.strip():
+        raise click.UsageError("the input is empty: give it as an argument, or '-' to read it from stdin")
+    return text
+
+
+def check_models(app: App, models: Sequence[object]) -> None:
+    """Say at once what no worker could run. Whether a key is set shows where the worker runs."""
+    found = Models(app)
+    for model in models:
+        api, _, name = model.partition(":") if isinstance(model, str) else ("script", "", "")
+        if isinstance(model, str) and not (api in ADAPTERS and name):
+            try:
+                found.find(model)
+            except (ModelError, ScriptError) as error:
+                raise click.UsageError(f"model {model}: {error}") from None
 
 
 @click.command()
@@ -85,18 +121,25 @@ def run(
     as_json: bool,
 ) -> None:
     """Start a job of AGENT on INPUT, follow it, ask for approvals, and print its answer."""
-    chosen, message = limits_from(limits), input_from(input)
+    chosen = limits_from(limits)
+    if id_ is not None and not id_.strip():
+        raise click.UsageError("--id is empty: leave it out for an id of its own")
+
+    with exits.telling():  # all that can be wrong is told before anything starts
+        settings = read_settings(app=app_path(app))
+        if settings.embedded:
+            loaded = load(needs_app(settings))
+            named = loaded.agent(agent)
+            check_models(loaded, [model] if model is not None else named.models)
+    message = input_from(input)
 
     async def work() -> int:
-        async with session(app) as opened:
-            needs_app(opened)
-            if opened.app is not None:
-                load_app(opened.app).agent(agent)  # a wrong name is told before anything starts
+        async with session(app, new=True) as opened:
 
             async def start() -> Job:
                 return await opened.client.start(agent, message, id=id_, limits=chosen, model=model, by=me())
 
-            return await _go(opened, start, opened.settings.queue(), approval, detach, as_json)
+            return await _go(opened, start, settings.queue(), approval, detach, as_json)
 
     exits.run(work())
 
@@ -134,21 +177,33 @@ async def _go(
     opened: Session, start: Callable[[], Awaitable[Job]], queue: str, approval: Approval, detach: bool, as_json: bool
 ) -> int:
     if detach:
-        await opened.background_worker(queue)
-        job = await start()
-        if as_json:
-            emit(job_document(await job.view()))
-        else:
-            click.echo(job.id)
-        say(f"follow it with: surefoot watch {job.id}")
-        return exits.COMPLETE
+        if opened.settings.embedded:
+            await opened.background_worker(queue)
+        return await _left(opened, await start(), as_json)
 
     async def start_and_follow() -> int:
         job = await start()
         say(f"job {job.id}")
-        return await follow(job, approval=approval, as_json=as_json, quiet=as_json)
+        return await follow(job, approval=approval, as_json=as_json)
 
     return await with_worker(opened, queue, start_and_follow())
+
+
+async def _left(opened: Session, job: Job, as_json: bool) -> int:
+    """Print a job that goes on without us. One found again by its id may have got anywhere, also to its end."""
+    if not as_json:
+        write(job.id)
+    say(f"follow it with: surefoot watch {job.id}")
+    try:
+        view = await asyncio.wait_for(job.view(), LOOK_SECONDS)
+    except (NoWorker, TimeoutError):  # it begins when a worker is up
+        description = await opened.client.temporal.get_workflow_handle(job.id).describe()
+        view = JobView(job=job.id, agent=await description.memo_value("agent", "?"), state="running")
+    if as_json:
+        emit(job_document(view))
+    if view.outcome is not None:
+        return exits.code_of(view.outcome)
+    return exits.WAITING if view.state == "waiting" else exits.COMPLETE
 
 
 @click.command()
@@ -162,6 +217,6 @@ def watch(job: str, app: str | None, as_json: bool) -> None:
         async with session(app) as opened:
             handle = opened.client.job(job)
             queue = await handle.queue()
-            return await with_worker(opened, queue, follow(handle, approval="ask", as_json=as_json, quiet=as_json))
+            return await with_worker(opened, queue, follow(handle, approval="ask", as_json=as_json))
 
     exits.run(work())

@@ -1,12 +1,14 @@
 """Commands that stay: dev and worker."""
 
+import asyncio
 import sys
 
 import click
 
-from activities.apps import load_app
 from surefoot.cli import exits
-from surefoot.cli.session import app_option, app_path, beside, say, session
+from surefoot.cli.output import say
+from surefoot.cli.session import app_option, app_path, beside, load, needs_app, session
+from surefoot.connection import connect
 from surefoot.embedded import serve_foreground
 from surefoot.embedded.workers import serve
 from surefoot.settings import SettingsError, read_settings
@@ -25,7 +27,7 @@ def dev(app: str | None, ui: bool) -> None:
                 "TEMPORAL_ADDRESS names a server, so none is embedded: use `surefoot worker --app FILE`"
             )
         if settings.app is not None:
-            load_app(settings.app)
+            load(settings.app)
         async with serve_foreground(settings, ui=ui) as held:
             say(f"Temporal server {held.version} at {held.address}, state in {settings.home}")
             if held.ui:
@@ -44,21 +46,19 @@ def dev(app: str | None, ui: bool) -> None:
 @app_option
 def worker(app: str | None) -> None:
     """A worker for the server of TEMPORAL_ADDRESS (without one: for the embedded server)."""
-    try:
+    with exits.telling():
         settings = read_settings(app=app_path(app))
-    except SettingsError as error:
-        raise click.UsageError(str(error)) from None
-    if settings.app is None:
-        raise click.UsageError("no app file: name the file that defines your agents with --app FILE or SUREFOOT_APP")
+        file = needs_app(settings)
     if not settings.embedded:
         from worker import main
 
-        sys.exit(main(["--app", str(settings.app), "--task-queue", settings.queue()]))
-    file = settings.app
+        with exits.telling():  # worker.py knows nothing of exit codes
+            asyncio.run(connect(**settings.connect_config()))
+        sys.exit(main(["--app", str(file), "--task-queue", settings.queue()]))
 
     async def work() -> None:
-        load_app(file)
-        async with session(app), serve(settings, file, settings.queue()) as hosting:
+        load(file)
+        async with session(app, new=True), serve(settings, file, settings.queue()) as hosting:
             say(f"worker for {file} (queue {settings.queue()}), log in {hosting.worker.log}")
             await hosting.lost()
 

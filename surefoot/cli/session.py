@@ -6,36 +6,38 @@ one that ends with it while a job is followed, a detached one that ends when idl
 
 import asyncio
 import getpass
+import sys
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
 
+from activities.apps import App, load_app
+from surefoot.cli.output import say
 from surefoot.client import Client
 from surefoot.connection import connect
 from surefoot.embedded import lease, wait_until_ready
-from surefoot.embedded.home import Home
+from surefoot.embedded.home import DATABASE, Home
 from surefoot.embedded.worker_record import read
 from surefoot.embedded.workers import alive, serve, spawn
+from surefoot.errors import NoSuchJob
 from surefoot.settings import Settings, SettingsError, read_settings
 
 WORKER_IDLE_SECONDS = 15.0
+REMIND_SECONDS = 1.5
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Session:
-    """An open connection. `app` is the app file, if one was named."""
+    """An open connection. `named` is the app file of `--app`; that of the settings may be SUREFOOT_APP's."""
 
     settings: Settings
     client: Client
-
-    @property
-    def app(self) -> Path | None:
-        return self.settings.app
+    named: Path | None = None
 
     async def worker_for(self, job: str) -> None:
         """See to it that a worker serves the job's queue, if that is ours to do."""
@@ -47,31 +49,49 @@ class Session:
         if app is not None and app.is_file():
             await spawn(self.settings, app, queue, detached=True, worker_idle_seconds=WORKER_IDLE_SECONDS)
         elif not alive(self.settings, queue):
-            say(f"no worker serves this job's queue {queue}: start one with `surefoot worker --app FILE`")
+            was = f" (its app file was {app})" if app else ""
+            say(f"no worker serves this job's queue {queue}{was}: name the app file with --app FILE")
 
     def app_of(self, queue: str) -> Path | None:
-        """The app file of a queue: the one that was named, or the one that its last worker ran."""
-        if self.app is not None and self.settings.queue() == queue:
-            return self.app
+        """The app file of a queue: the one whose queue it is, else the one that its last worker ran.
+
+        If that is gone, the one of `--app`: a file that was moved takes its jobs along, but only by a person's word.
+        """
+        if self.settings.app is not None and self.settings.queue() == queue:
+            return self.settings.app
         for place in Home(self.settings.home).workers(queue):
             record = read(place.record)
             if record is not None:
-                return Path(record.app.path)
-        return None
+                last = Path(record.app.path)
+                return last if last.is_file() else self.named or last
+        return self.named
 
 
 @asynccontextmanager
-async def session(app: str | None = None) -> AsyncIterator[Session]:
-    """Settings, server and client for one command. Raises `SurefootError`."""
+async def session(app: str | None = None, *, new: bool = False) -> AsyncIterator[Session]:
+    """Settings, server and client for one command. Raises `SurefootError`.
+
+    Only a command that makes something `new` begins a home: to all others one without a database has no jobs, and
+    no server need be started to say so (`NoJobs`).
+    """
     settings = read_settings(app=app_path(app))
-    if settings.embedded:
-        async with lease(settings) as held:
-            config = settings.connect_config(held.address)
-            temporal = await wait_until_ready(lambda: connect(**config), address=held.address)
-            yield Session(settings, Client(temporal, task_queue=settings.queue()))
-    else:
+    if not settings.embedded:
         temporal = await connect(**settings.connect_config())
-        yield Session(settings, Client(temporal, task_queue=settings.queue()))
+        yield Session(settings, Client(temporal, task_queue=settings.queue()), app_path(app))
+        return
+    if not new and not (settings.home / DATABASE).exists():
+        raise NoJobs(
+            f"there are no jobs in {settings.home}: start one with `surefoot run AGENT INPUT --app FILE`, or set"
+            " SUREFOOT_HOME to where yours are"
+        )
+    async with lease(settings) as held:
+        config = settings.connect_config(held.address)
+        temporal = await wait_until_ready(lambda: connect(**config), address=held.address)
+        yield Session(settings, Client(temporal, task_queue=settings.queue()), app_path(app))
+
+
+class NoJobs(NoSuchJob):
+    """Nothing was ever started in this home."""
 
 
 async def with_worker(opened: Session, queue: str, work: Coroutine[Any, Any, T]) -> T:
@@ -79,11 +99,18 @@ async def with_worker(opened: Session, queue: str, work: Coroutine[Any, Any, T])
     app = opened.app_of(queue)
     if not opened.settings.embedded or app is None:
         return await work
+    reminder: asyncio.TimerHandle | None = None
     try:
         async with serve(opened.settings, app, queue) as hosting:
-            return await beside(work, hosting.lost())
+            try:
+                return await beside(work, hosting.lost())
+            finally:
+                text = "the worker gives its running steps a few seconds to finish; Ctrl-C leaves at once"
+                reminder = asyncio.get_running_loop().call_later(REMIND_SECONDS, say, text)
     finally:
         work.close()  # not begun if no worker could be started
+        if reminder is not None:
+            reminder.cancel()
 
 
 async def beside(work: Coroutine[Any, Any, T], watch: Coroutine[Any, Any, NoReturn]) -> T:
@@ -102,14 +129,17 @@ def app_path(app: str | None) -> Path | None:
     return Path(app) if app else None
 
 
-def needs_app(opened: Session) -> None:
-    """On the embedded server nobody else brings the agents."""
-    if opened.settings.embedded and opened.app is None:
+def needs_app(settings: Settings) -> Path:
+    """The app file, where nobody else brings the agents."""
+    if settings.app is None:
         raise SettingsError("no app file: name the file that defines your agents with --app FILE or SUREFOOT_APP")
+    return settings.app
 
 
-def say(text: str) -> None:
-    click.echo(text, err=True)
+def load(path: Path) -> App:
+    """The app, to be looked at. What its file prints does not get into an answer. Raises `DefinitionError`."""
+    with redirect_stdout(sys.stderr):
+        return load_app(path)
 
 
 def me() -> str:

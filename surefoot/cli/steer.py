@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 import click
 
 from surefoot.cli import exits
-from surefoot.cli.session import app_option, me, say, session
+from surefoot.cli.output import say
+from surefoot.cli.session import app_option, me, session
 from surefoot.job import Job
 
 

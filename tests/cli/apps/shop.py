@@ -1,0 +1,65 @@
+"""The app of these tests. Its models are scripts, and `done.log` beside it shows which writes ran."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from surefoot import Agent, Limits, OutcomeUnknown, ToolContext, tool
+
+HERE = Path(__file__).parent
+print("an app may print when it is loaded")  # noqa: T201 - the point
+
+
+@tool(read_only=True)
+def stock(item: str) -> int:
+    """How many pieces are there."""
+    return {"teapot": 3}.get(item, 0)
+
+
+@tool
+def reorder(item: str, pieces: int) -> str:
+    """Order new pieces of an item."""
+    with (HERE / "done.log").open("a") as log:
+        log.write(f"{item} {pieces}\n")
+    return f"{pieces} x {item} ordered"
+
+
+@tool(read_only=True)
+def linger(context: ToolContext) -> str:
+    """Takes until somebody lays the file `go` beside the app."""
+    (HERE / "lingers").touch()
+    while not (HERE / "go").exists():
+        context.heartbeat()
+        time.sleep(0.02)
+    return "at last"
+
+
+@tool
+def pay(amount: int) -> str:
+    """Loses sight of its own end."""
+    raise OutcomeUnknown(f"the bank did not answer about {amount}")
+
+
+@tool(read_only=True)
+def much() -> str:
+    """Returns more than a model is told."""
+    return "ä" * 300_000 + "END"
+
+
+def scripted(name: str, *tools: object, **options: object) -> Agent:
+    return Agent(name, f"scripted:{name}.json", "x", tools=tools, **options)  # type: ignore[arg-type]
+
+
+shop = scripted("shop", stock, reorder)
+twice = scripted("twice", reorder)
+plain = scripted("plain")
+slow = scripted("slow", linger)
+bank = scripted("bank", pay)
+rude = scripted("rude", reorder)
+wordy = scripted("wordy", much)
+capped = scripted("capped", stock, limits=Limits(rounds=1))
+failing = scripted("failing")
+
+if os.environ.get("SHOP_IS_BROKEN"):
+    sys.modules[""].nothing  # noqa: B018 - fails here
