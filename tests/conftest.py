@@ -35,6 +35,8 @@ async def temporal() -> AsyncIterator[Temporal]:
             'history.timerProcessorMaxTimeShift="10ms"',
             "--dynamic-config-value",
             "history.transferProcessorMaxPollRPS=2000",
+            "--dynamic-config-value",
+            'history.workflowIdReuseMinimalInterval="10ms"',
         ],
         search_attributes=[AGENT, PHASE, STATUS],
         data_converter=data_converter(),

@@ -55,6 +55,7 @@ class Desk:
         # A run that goes on from another one shows what that one showed last.
         self._shown: tuple[JobPhase, list[Pending]] = (self.phase(), gate.pending())
         self._too_big = False
+        self._begun = workflow.info().get_current_history_length()
         self._early: set[asyncio.Task[None]] = set()
 
     # --- what people see
@@ -175,9 +176,9 @@ class Desk:
         if self._too_big or self._state.spec is None:
             return False
         info = workflow.info()
-        return (
-            info.is_continue_as_new_suggested() or info.get_current_history_length() >= self._state.spec.history_events
-        )
+        # Counted from the run's beginning: a run that could not take one step before it moved on would do so for ever.
+        grown = info.get_current_history_length() - self._begun
+        return grown >= self._state.spec.history_events or (grown > 0 and info.is_continue_as_new_suggested())
 
     def carry(self) -> JobState:
         segments = self._transcript.segments(workflow.info().run_id)
