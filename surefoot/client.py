@@ -6,7 +6,7 @@ agents are named, and resolved where they run.
 
 import hashlib
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from temporalio.client import Client as Temporal
@@ -23,6 +23,7 @@ from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning, TooLarge
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
+from surefoot.rpc import reaching
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
 
@@ -72,11 +73,12 @@ class Client:
         later. Raises `JobConflict` if the id belongs to another job, `TooLarge` if the message is over 1 MB.
         """
         message = checked(message)
-        job = id or f"{agent}-{uuid.uuid4().hex[:8]}"
+        job = f"{agent}-{uuid.uuid4().hex[:8]}" if id is None else id
         print_ = hashlib.sha256(f"{agent}\n{message}".encode()).hexdigest()
-        start = JobStart(agent=agent, message=message, by=by, limits=limits, total=total, model=model)
+        start = JobStart(agent=agent, message=message, by=named(by), limits=limits, total=total, model=model)
+        memo = {"print": print_, "started": datetime.now(UTC).isoformat()}
         try:
-            await self._start(job, start, print_, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
+            await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
         except WorkflowAlreadyStartedError:
             await self._same(job, print_)
         return self.job(job)
@@ -85,29 +87,31 @@ class Client:
         self,
         job: str,
         start: JobStart,
-        print_: str,
+        memo: dict[str, str],
         reuse: WorkflowIDReusePolicy,
         queue: str,
         delay: timedelta | None = None,
     ) -> None:
         # No retry policy and no timeout, on purpose: a job never runs a second time, and waits as long as people do.
-        await self.temporal.start_workflow(
-            WORKFLOW,
-            start,
-            id=job,
-            task_queue=queue,
-            id_reuse_policy=reuse,
-            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-            memo={"agent": start.agent, "print": print_, "message": start.message[:200]},
-            search_attributes=TypedSearchAttributes(
-                [SearchAttributePair(AGENT, start.agent), SearchAttributePair(PHASE, "running")]
-            ),
-            static_summary=f"{start.agent}: {start.message[:80]}",
-            start_delay=delay,
-        )
+        with reaching(job):
+            await self.temporal.start_workflow(
+                WORKFLOW,
+                start,
+                id=job,
+                task_queue=queue,
+                id_reuse_policy=reuse,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                memo={"agent": start.agent, "message": start.message[:200], **memo},
+                search_attributes=TypedSearchAttributes(
+                    [SearchAttributePair(AGENT, start.agent), SearchAttributePair(PHASE, "running")]
+                ),
+                static_summary=f"{start.agent}: {start.message[:80]}",
+                start_delay=delay,
+            )
 
     async def _same(self, job: str, print_: str) -> None:
-        description = await self.temporal.get_workflow_handle(job).describe()
+        with reaching(job):
+            description = await self.temporal.get_workflow_handle(job).describe()
         if await description.memo_value("print", None) != print_:
             agent = await description.memo_value("agent", "?")
             raise JobConflict(
@@ -129,9 +133,9 @@ class Client:
         message = checked(message)
         end = await fetch_end(self.temporal, id, answer_within=self.answer_within)
         carry = end.carry
-        start = JobStart(agent=carry.agent, message=message, by=by, limits=limits, model=model, carry=carry)
+        start = JobStart(agent=carry.agent, message=message, by=named(by), limits=limits, model=model, carry=carry)
         try:
-            await self._start(id, start, end.print, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
+            await self._start(id, start, end.memo, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
         except WorkflowAlreadyStartedError:
             raise JobRunning(f"job {id} is running: somebody replied just now. Use: surefoot steer {id} TEXT") from None
         return self.job(id)
@@ -143,6 +147,11 @@ class Client:
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
         """Every call that waits for a person, oldest first."""
         return await list_inbox(self.temporal, limit=limit)
+
+
+def named(by: str | None) -> str | None:
+    """A person's name as history can hold it."""
+    return by and well_formed(by)
 
 
 def checked(message: str) -> str:

@@ -33,7 +33,8 @@ class Ended:
     outcome: Outcome
     carry: JobState
     task_queue: str
-    print: str
+    memo: dict[str, str]
+    """What the next run's memo takes over: the print of the input, and when the job was started."""
 
 
 async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = ANSWER_WITHIN) -> Ended:
@@ -47,8 +48,9 @@ async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = 
             end: JobEnd = await handle.result(follow_runs=False)
         except WorkflowFailureError as error:
             end = await _end_of_failure(temporal, description, error, answer_within)
-    print_ = await description.memo_value("print", "")
-    return Ended(end.outcome, end.carry, description.task_queue, print_)
+    started = await description.memo_value("started", description.start_time.isoformat())
+    memo = {"print": await description.memo_value("print", ""), "started": started}
+    return Ended(end.outcome, end.carry, description.task_queue, memo)
 
 
 async def _end_of_failure(

@@ -60,11 +60,16 @@ class Job:
         description = await self._describe()
         if description.status == WorkflowExecutionStatus.RUNNING:
             try:
-                view: JobView = await self._ask("progress", JobView, description.run_id)
+                return await self._running_view(description.run_id)
             except JobEnded:
                 return await self.view()
-            return view
         return await self._ended_view(description)
+
+    async def _running_view(self, run_id: str) -> JobView:
+        view: JobView = await self._ask("progress", JobView, run_id)
+        if view.pending and (more := await self._pending_after(run_id, view.pending[-1].call)):
+            return view.model_copy(update={"pending": [*view.pending, *more]})
+        return view
 
     async def has_ended(self) -> bool:
         """Asked of the server alone: no worker need be up. Raises `NoSuchJob`."""
@@ -164,17 +169,18 @@ class Job:
         raise await deciding.not_waiting(self, call)
 
     async def all_pending(self) -> list[Pending]:
-        """Every call that waits for a person, whole; a view has no more of them than fit into one answer."""
+        """Every call that waits for a person, whole."""
         description = await self._describe()
-        found: list[Pending] = []
-        if description.status == WorkflowExecutionStatus.RUNNING:
-            while more := await self._page_of_pending(description.run_id, found[-1].call if found else ""):
-                found += more
-        return found
+        if description.status != WorkflowExecutionStatus.RUNNING:
+            return []
+        return await self._pending_after(description.run_id, "")
 
-    async def _page_of_pending(self, run_id: str, after: str) -> list[Pending]:
-        page: list[Pending] = await self._ask("pending_calls", list[Pending], run_id, after)
-        return page
+    async def _pending_after(self, run_id: str, call: str) -> list[Pending]:
+        """The pending calls behind `call`, as many pages of them as there are."""
+        found: list[Pending] = []
+        while page := await self._ask("pending_calls", list[Pending], run_id, found[-1].call if found else call):
+            found += page
+        return found
 
     async def approve(
         self, call: str, *, digest: str | None = None, arguments: JsonObject | None = None, by: str
@@ -211,9 +217,9 @@ class Job:
 
     async def steer(self, text: str, *, by: str | None = None, id: str | None = None) -> None:
         """Add a person's message to the running job, after the results of its current round."""
-        from surefoot.client import checked
+        from surefoot.client import checked, named
 
-        await self._signal("steer", Steer(id=id or uuid.uuid4().hex, text=checked(text), by=by))
+        await self._signal("steer", Steer(id=id or uuid.uuid4().hex, text=checked(text), by=named(by)))
 
     async def stop(self, *, by: str = "a person") -> None:
         """End at the next step, with a closing call."""

@@ -20,7 +20,7 @@ SHOWN_WITHIN = timedelta(seconds=3)
 
 ENDS = {
     WorkflowExecutionStatus.FAILED: "failed",
-    WorkflowExecutionStatus.TERMINATED: "cancelled",
+    WorkflowExecutionStatus.TERMINATED: "failed",
     WorkflowExecutionStatus.CANCELED: "cancelled",
     WorkflowExecutionStatus.TIMED_OUT: "failed",
 }
@@ -47,31 +47,33 @@ async def list_jobs(temporal: Temporal, *, agent: str | None, state: str | None,
     wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
     if agent:
         wanted.append(f"{AGENT.name} = {_quoted(agent)}")
-    if state:
-        wanted.append("ExecutionStatus != 'Running'" if state == "ended" else f"{PHASE.name} = {_quoted(state)}")
-    rows: dict[str, JobRow] = {}
+    if state and state != "ended":
+        wanted += ["ExecutionStatus = 'Running'", f"{PHASE.name} = {_quoted(state)}"]
+    rows: list[JobRow] = []
+    # A job that was replied to has several runs. The newest comes first: running ones do, then the last to end.
+    seen: set[str] = set()
     with reaching("?"):
         async for run in temporal.list_workflows(" AND ".join(wanted)):
-            if (known := rows.get(run.id)) is None:
-                if len(rows) == limit:
-                    break
-                rows[run.id] = _row(run)
-            elif run.start_time < known.started_at:
-                # An earlier run of the same job: it was continued by a reply.
-                rows[run.id] = known.model_copy(update={"started_at": run.start_time})
-    return list(rows.values())
+            if run.id in seen:
+                continue
+            seen.add(run.id)
+            row = await _row(run)
+            if state in (None, row.state):
+                rows.append(row)
+            if len(rows) == limit:
+                break
+    return rows
 
 
-def _row(run: WorkflowExecution) -> JobRow:
+async def _row(run: WorkflowExecution) -> JobRow:
     attributes = run.typed_search_attributes
-    ended = run.status != WorkflowExecutionStatus.RUNNING
-    status = attributes.get(STATUS) or ENDS.get(run.status) if ended and run.status else None
+    ended = run.status is not None and run.status != WorkflowExecutionStatus.RUNNING
     return JobRow(
         job=run.id,
         agent=attributes.get(AGENT) or "?",
         state="ended" if ended else attributes.get(PHASE) or "running",
-        status=status,
-        started_at=run.start_time,
+        status=attributes.get(STATUS) or ENDS.get(run.status) if ended and run.status else None,
+        started_at=datetime.fromisoformat(await run.memo_value("started", run.start_time.isoformat())),
         ended_at=run.close_time,
     )
 

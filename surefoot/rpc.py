@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pydantic_core import PydanticSerializationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from surefoot.errors import DecisionRefused, JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError
@@ -18,6 +19,8 @@ def reaching(job: str) -> Iterator[None]:
         yield
     except RPCError as error:
         raise _ours(job, error) from error
+    except (UnicodeEncodeError, PydanticSerializationError) as error:
+        raise SurefootError(f"job {job!r}: what is sent there can't be written as JSON or UTF-8: {error}") from None
 
 
 def _ours(job: str, error: RPCError) -> SurefootError:

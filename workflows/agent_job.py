@@ -145,7 +145,7 @@ class AgentJob:
     @workflow.query
     def carry(self) -> JobState:
         """What a reply goes on from when the run ended without a result: terminated, or timed out."""
-        return self._desk.carry()
+        return self._desk.rest()
 
     # --- what can be sent: an update answers, a signal is kept by the server while no worker is up
 

@@ -14,6 +14,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows import policies, steps
 from workflows.contracts import (
+    CallState,
     CheckArguments,
     Decided,
     Decision,
@@ -36,6 +37,9 @@ PHASE = SearchAttributeKey.for_keyword("SurefootState")
 STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
 
 CARRY_BYTES = 1_500_000
+REST_BYTES = 2_000
+"""Most bytes of a result that a run ended from outside had not told yet."""
+
 STEER_BYTES = 1_000_000
 STEERS_SEEN = 1000
 BRIEF_BYTES = 400
@@ -54,7 +58,7 @@ class Desk:
         self._state, self._transcript, self._gate = state, transcript, gate
         # A run that goes on from another one shows what that one showed last.
         self._shown: tuple[JobPhase, list[Pending]] = (self.phase(), gate.pending())
-        self._too_big = False
+        self._too_big = self._ended = False
         self._begun = workflow.info().get_current_history_length()
         self._early: set[asyncio.Task[None]] = set()
 
@@ -68,7 +72,8 @@ class Desk:
     def show(self) -> None:
         """Write the job's phase and its pending calls where lists are made from, if they changed."""
         now = (self.phase(), self._gate.pending())
-        if now == self._shown:
+        # A command behind the one that ends the run would be refused, and the run never end.
+        if self._ended or now == self._shown:
             return
         if now[0] != self._shown[0]:
             workflow.upsert_search_attributes([PHASE.value_set(now[0])])
@@ -78,6 +83,7 @@ class Desk:
         self._shown = now
 
     def show_end(self, status: str) -> None:
+        self._ended = True
         changes: list[SearchAttributeUpdate[Any]] = [PHASE.value_set("ended"), STATUS.value_set(status)]
         workflow.upsert_search_attributes(changes)
         if self._shown[1]:
@@ -184,6 +190,11 @@ class Desk:
         segments = self._transcript.segments(workflow.info().run_id)
         return self._state.model_copy(update={"earlier": segments, "entries": len(self._transcript)})
 
+    def rest(self) -> JobState:
+        """What a reply goes on from, small enough to be its input: an open call only gets a result then."""
+        carry = self.carry()
+        return carry.model_copy(update={"calls": [_slim(call) for call in carry.calls if not call.told], "early": {}})
+
     async def continue_as_new(self) -> None:
         """Go on in a new run, unless the open turn is too large to be carried: then at its end."""
         await self.settled()
@@ -209,6 +220,12 @@ def fitting(pending: list[T], limit: int) -> list[T]:
         if size > limit and count:
             return pending[:count]
     return pending
+
+
+def _slim(call: CallState) -> CallState:
+    part = call.call.model_copy(update={"arguments": None, "raw": None})
+    result = call.result and call.result.model_copy(update={"content": cut(call.result.content, REST_BYTES)})
+    return call.model_copy(update={"call": part, "arguments": {}, "preview": None, "result": result})
 
 
 def brief(pending: Pending) -> JsonObject:
