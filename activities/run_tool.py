@@ -155,7 +155,7 @@ class ToolRunner:
         if tool is None or not tool.has_preview:
             return CallDescription()
         try:
-            async with asyncio.timeout(PREVIEW_SECONDS):
+            async with Attempt().beating(), asyncio.timeout(PREVIEW_SECONDS):
                 loop = asyncio.get_running_loop()
                 validated = tool.validate(request.arguments)
                 text = await loop.run_in_executor(self._threads, tool.preview, validated) or ""

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows import failures, outcomes, policies, progress, steps, words
 from workflows.contracts import (
@@ -56,7 +56,8 @@ class Loop:
         self.state, self.spec, self.transcript, self.gate, self.desk = state, spec, transcript, gate, desk
         self.allowance = Allowance(state, workflow.now())
         self._in_flight: dict[workflow.ActivityHandle[ToolReply], CallState | None] = {}
-        self._previews: set[asyncio.Task[None]] = set()
+        # No set: in what order tasks are cancelled must be the same in a replay.
+        self._previews: list[asyncio.Task[None]] = []
 
     async def run(self) -> Outcome:
         end = await self._rounds()
@@ -258,7 +259,7 @@ class Loop:
             self._tell()
         if why := self._stopped():
             await self._give_up_calls(why)
-        await workflow.wait_condition(lambda: not self._previews)
+        await self._end_previews()
         self._tell()
         self.state.prints = [*self.state.prints, progress.fingerprint(self.state.calls)][-progress.WINDOW :]
         self.state.calls = []
@@ -294,13 +295,19 @@ class Loop:
             self.desk.decide_early(early)
         if call.plan.has_preview and call.preview is None:
             task = asyncio.create_task(self._preview(call))
-            self._previews.add(task)
+            self._previews.append(task)
             task.add_done_callback(self._preview_ended)
 
     def _preview_ended(self, task: asyncio.Task[None]) -> None:
-        self._previews.discard(task)
+        self._previews.remove(task)
         if not self._previews:  # the lists get them together: each time they are written costs history
             self.desk.show()
+
+    async def _end_previews(self) -> None:
+        """Nobody needs a preview once its call is decided; one that hangs must not hold up the job."""
+        for task in self._previews:
+            task.cancel()
+        await workflow.wait_condition(lambda: not self._previews)
 
     async def _preview(self, call: CallState) -> None:
         request = DescribeCall(agent=self.state.agent, call=call.call.id, tool=call.call.tool, arguments=call.arguments)
@@ -308,6 +315,8 @@ class Loop:
             described = await workflow.execute_activity(steps.describe_call, request, **policies.preview(self.spec))
             call.preview = described.preview or ""
         except ActivityError as error:
+            if is_cancelled_exception(error):
+                return
             call.preview = f"(no preview: {failures.reason(error)})"
 
     def _groups(self) -> Iterator[list[CallState]]:
@@ -474,8 +483,7 @@ class Loop:
             handle.cancel()
             if call is None:
                 self.allowance.spend(Usage(failed_attempts=1, unmeasured=1))
-        for task in self._previews:
-            task.cancel()
+        await self._end_previews()
         for call in (call for call in self.state.calls if call.phase != "done"):
             call.result, call.phase = interrupted(call), "done"
             if call.result.status == "not_executed":
