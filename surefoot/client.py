@@ -18,17 +18,16 @@ from temporalio.common import (
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from activities.rendering import well_formed
 from surefoot.ends import ANSWER_WITHIN, fetch_end
-from surefoot.errors import JobConflict, JobRunning, TooLarge
+from surefoot.errors import JobConflict, JobRunning
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
+from surefoot.texts import checked, named
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
 
 WORKFLOW = "AgentJob"
-MESSAGE_BYTES = 1_000_000
 DEFAULT_QUEUE = "surefoot"
 
 
@@ -147,19 +146,3 @@ class Client:
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
         """Every call that waits for a person, oldest first."""
         return await list_inbox(self.temporal, limit=limit)
-
-
-def named(by: str | None) -> str | None:
-    """A person's name as history can hold it."""
-    return by and well_formed(by)
-
-
-def checked(message: str) -> str:
-    """A message as history can hold it."""
-    message = well_formed(message)
-    size = len(message.encode())
-    if size > MESSAGE_BYTES:
-        raise TooLarge(
-            f"the message has {size} bytes, at most {MESSAGE_BYTES} fit into one: put the rest where a tool can read it"
-        )
-    return message

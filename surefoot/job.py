@@ -21,6 +21,7 @@ from surefoot.deciding import Applied
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, NoWorker
 from surefoot.rpc import reaching
+from surefoot.texts import checked, named
 from workflows.contracts import (
     Decision,
     Entry,
@@ -217,8 +218,6 @@ class Job:
 
     async def steer(self, text: str, *, by: str | None = None, id: str | None = None) -> None:
         """Add a person's message to the running job, after the results of its current round."""
-        from surefoot.client import checked, named
-
         await self._signal("steer", Steer(id=id or uuid.uuid4().hex, text=checked(text), by=named(by)))
 
     async def stop(self, *, by: str = "a person") -> None:
