@@ -1,6 +1,7 @@
 """Commands that follow a job to its end: run, reply, watch."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ from surefoot.settings import read_settings
 from workflows.contracts import JobView, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
+MOST_ID_BYTES = 1000
 LOOK_SECONDS = 5.0
 """How long `--detach` waits to see where the job stands."""
 
@@ -122,8 +124,8 @@ def run(
 ) -> None:
     """Start a job of AGENT on INPUT, follow it, ask for approvals, and print its answer."""
     chosen = limits_from(limits)
-    if id_ is not None and not id_.strip():
-        raise click.UsageError("--id is empty: leave it out for an id of its own")
+    if id_ is not None and not 0 < len(os.fsencode(id_.strip())) <= MOST_ID_BYTES:
+        raise click.UsageError(f"--id has to have 1 to {MOST_ID_BYTES} bytes, this one has {len(os.fsencode(id_))}")
 
     with exits.telling():  # all that can be wrong is told before anything starts
         settings = read_settings(app=app_path(app))
