@@ -168,6 +168,11 @@ def test_the_database_and_its_clients_share_one_password() -> None:
     ]
 
 
+def test_the_temporal_command_does_not_ask_the_name_server_for_more_than_an_address() -> None:
+    # temporalio/samples-server#136: it waits for the other answers until its time is over.
+    assert SERVICES["namespace"]["environment"]["TEMPORAL_ADDRESS"] == "passthrough:///temporal:7233"
+
+
 def test_the_default_app_is_an_example() -> None:
     assert (ROOT / "examples" / Path(WORKER["environment"]["SUREFOOT_APP"]).name).is_file()
 
