@@ -1,0 +1,88 @@
+"""Records the histories that test_replay.py replays: `python -m tests.histories.record`.
+
+One file for each run of a job, `<scenario>-<version>.json`. Histories of earlier versions stay: a release replays them
+all, or says in the changelog that running jobs don't survive it.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from temporalio.client import Client as Temporal
+from temporalio.testing import WorkflowEnvironment
+
+from activities.payloads import data_converter
+from surefoot import __version__
+from tests.histories.scenarios import SCENARIOS, Scenario, played
+from workflows.desk import AGENT, PHASE, STATUS
+
+FOLDER = Path(__file__).parent
+TEMPORAL = Path(sys.executable).with_name("temporal")
+IDENTITY = "recorder"
+"""Instead of the process id and the name of the machine that a client has by default."""
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[Temporal]:
+    async with await WorkflowEnvironment.start_local(
+        identity=IDENTITY,
+        dev_server_existing_path=str(TEMPORAL),
+        dev_server_startup_timeout=timedelta(seconds=30),
+        dev_server_log_level="error",
+        dev_server_extra_args=[
+            "--dynamic-config-value",
+            'history.timerProcessorMaxTimeShift="10ms"',
+            "--dynamic-config-value",
+            'history.workflowIdReuseMinimalInterval="10ms"',
+        ],
+        search_attributes=[AGENT, PHASE, STATUS],
+        data_converter=data_converter({}),
+    ) as environment:
+        yield environment.client
+
+
+async def histories(temporal: Temporal, job: str) -> list[dict[str, Any]]:
+    """The history of each run of a job, the oldest first."""
+    runs = [run async for run in temporal.list_workflows(f"WorkflowId = '{job}'")]
+    runs.sort(key=lambda run: run.start_time)
+    return [
+        neutral((await temporal.get_workflow_handle(job, run_id=run.run_id).fetch_history()).to_json_dict())
+        for run in runs
+    ]
+
+
+def neutral(value: Any) -> Any:
+    """Without stack traces: they name this machine's folders, and a replay does not read them."""
+    if isinstance(value, dict):
+        return {key: neutral(item) for key, item in value.items() if key != "stackTrace"}
+    return [neutral(item) for item in value] if isinstance(value, list) else value
+
+
+async def record(temporal: Temporal, scenario: Scenario) -> list[Path]:
+    job = await played(temporal, scenario)
+    recorded = await histories(temporal, job.id)
+    written = []
+    for number, history in enumerate(recorded, start=1):
+        run = f"-run{number}" if len(recorded) > 1 else ""
+        path = FOLDER / f"{scenario.name}{run}-{__version__}.json"
+        path.write_text(json.dumps(history, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
+        written.append(path)
+    return written
+
+
+async def main() -> None:
+    for old in FOLDER.glob(f"*-{__version__}.json"):
+        old.unlink()
+    async with server() as temporal:
+        for scenario in SCENARIOS:
+            for path in await record(temporal, scenario):
+                sys.stdout.write(f"{path.stat().st_size:7d}  {path.name}\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,338 @@
+"""The main ways that a job can go, played on a real server: `record.py` keeps their histories, test_replay.py replays.
+
+Whoever adds a command to the workflow adds a scenario that meets it.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from temporalio.client import Client as Temporal
+
+from activities.agents import Agent
+from activities.apps import App
+from activities.errors import OutcomeUnknown, ToolError
+from activities.providers.scripted import Script
+from activities.tools import Tool, tool
+from surefoot.client import Client
+from surefoot.job import Job
+from tests.waiting import until
+from worker import Settings, hosting
+from workflows.contracts import Decision, JobView, JsonObject, Limits, Resolution
+
+QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)
+Play = Callable[[Client], Awaitable[Job]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is played: `play` starts a job and brings it to its end, on a worker with `settings`."""
+
+    name: str
+    play: Play
+    settings: Settings = field(default=QUICK)
+
+
+SCENARIOS: list[Scenario] = []
+
+
+def scenario(settings: Settings = QUICK) -> Callable[[Play], Play]:
+    def add(play: Play) -> Play:
+        SCENARIOS.append(Scenario(play.__name__.replace("_", "-"), play, settings))
+        return play
+
+    return add
+
+
+async def played(temporal: Temporal, chosen: Scenario, *, cached: int = 1000, queue: str = "histories") -> Job:
+    """The job of a scenario that was played to its end."""
+    settings = dataclasses.replace(chosen.settings, max_cached_workflows=cached)
+    async with hosting(temporal, App(agents()), task_queue=queue, settings=settings):
+        return await chosen.play(Client(temporal, task_queue=queue))
+
+
+# --- tools and agents
+
+
+@tool(read_only=True)
+async def look_up(key: str) -> str:
+    """Look something up."""
+    return f"value of {key}"
+
+
+@tool(read_only=True)
+async def look_slowly(key: str, seconds: float) -> str:
+    """Look something up, which takes its time."""
+    await asyncio.sleep(seconds)
+    return f"value of {key}"
+
+
+@tool(pure=True)
+async def double(number: int) -> int:
+    """Compute."""
+    return 2 * number
+
+
+@tool(preview=lambda key: f"saves {key}")
+async def save(key: str) -> str:
+    """Save something."""
+    return f"saved {key}"
+
+
+@tool(policy="allow")
+async def note(text: str) -> str:
+    """Note something, without asking anybody."""
+    return f"noted {text}"
+
+
+@tool(policy="allow")
+async def send(text: str) -> str:
+    """Send something, and do not learn whether it arrived."""
+    raise OutcomeUnknown
+
+
+@tool(read_only=True)
+async def fail(message: str) -> str:
+    """Fail."""
+    raise ToolError(message)
+
+
+TOOLS: list[Tool] = [look_up, look_slowly, double, save, note, send, fail]
+
+
+def call(name: str, /, **arguments: object) -> dict[str, object]:
+    return {"tool": name, "arguments": arguments}
+
+
+def calls(*made: dict[str, object], **rest: object) -> dict[str, object]:
+    return {"calls": list(made), **rest}
+
+
+def looks(*keys: str) -> dict[str, object]:
+    return calls(*(call("look_up", key=key) for key in keys))
+
+
+DONE: dict[str, object] = {"text": "done"}
+WRITES = calls(*(call("save", key=key) for key in "abcd"), text="All four must be saved.")
+SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
+    "reader": [
+        calls(*(call("look_slowly", key=key, seconds=taken) for key, taken in (("a", 0.2), ("b", 0.0), ("c", 0.1)))),
+        calls(call("double", number=1), call("double", number=2), call("look_up", key="d"), call("double", number=3)),
+        DONE,
+    ],
+    "stumbler": [
+        calls(call("nope"), call("look_up", wrong=1), {"tool": "note", "raw": "{"}, call("fail", message="no")),
+        calls(call("note", text="cut"), stop="max_tokens"),
+        {"text": "", "stop": "pause"},
+        {"text": "to be continued", "stop": "pause"},
+        DONE,
+    ],
+    "writer": [WRITES, DONE],
+    "thinker": [{**WRITES, "seconds": 0.5}, DONE],
+    "sender": [calls(*(call("send", text=text) for text in "abc"), call("note", text="d")), DONE],
+    "plodder": [looks(f"k{number}") for number in range(40)],
+    "repeater": [{**looks("same"), "repeat": True}],
+    "spender": [{**looks(f"k{number}"), "usage": {"input_tokens": 60, "cost_usd": 0.3}} for number in range(9)],
+    "worker": [calls(call("look_up", key="a"), call("note", text="b"), call("note", text="c")), DONE, DONE],
+    "slow": [calls(call("look_slowly", key="a", seconds=30), call("note", text="b")), DONE, DONE],
+    "answerer": [{**DONE, "seconds": 0.3}, {"text": "done again"}, {"text": "and again"}],
+    "unlucky": [{"error": {"kind": "Overloaded", "message": "full", "times": 2}, "text": "done"}],
+    "rejected": [{"error": {"kind": "Rejected", "message": "no such model"}}],
+    "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
+}  # fmt: skip
+EUROS: JsonObject = {"type": "object", "properties": {"euros": {"type": "integer"}}, "required": ["euros"]}
+
+
+def agents() -> list[Agent]:
+    """Fresh ones for each worker: a script counts the attempts of its errors."""
+    return [
+        Agent(name, Script(replies), tools=TOOLS, output=EUROS if name == "vague" else None)
+        for name, replies in SCRIPTS.items()
+    ]
+
+
+# --- complete
+
+
+@scenario()
+async def complete(client: Client) -> Job:
+    return await ended(await client.start("reader", "look at all"))
+
+
+@scenario()
+async def odd_turns(client: Client) -> Job:
+    return await ended(await client.start("stumbler", "try"))
+
+
+@scenario()
+async def model_retried(client: Client) -> Job:
+    return await ended(await client.start("unlucky", "try"))
+
+
+@scenario()
+async def output_asked_again(client: Client) -> Job:
+    return await ended(await client.start("vague", "how much?"))
+
+
+@scenario()
+async def model_failure(client: Client) -> Job:
+    return await ended(await client.start("rejected", "try"))
+
+
+@scenario()
+async def no_such_agent(client: Client) -> Job:
+    return await ended(await client.start("nobody", "go"))
+
+
+# --- the gate
+
+
+async def four_words(job: Job) -> list[Decision]:
+    """One of each kind: approve, approve edited, deny, answer."""
+    view = await until(job.view, lambda seen: len(seen.pending) == 4 and all(p.preview for p in seen.pending))
+    (one, two, three, four) = ((pending.call, pending.digest) for pending in view.pending)
+    return [
+        Decision(call=one[0], digest=one[1], choice="approve", by="ann"),
+        Decision(call=two[0], digest=two[1], choice="approve", arguments={"key": "B"}, by="ann"),
+        Decision(call=three[0], digest=three[1], choice="deny", text="not that one", by="bob"),
+        Decision(call=four[0], digest=four[1], choice="answer", text="it is saved already", by="bob"),
+    ]
+
+
+@scenario()
+async def gate_by_update(client: Client) -> Job:
+    job = await client.start("writer", "save all")
+    for decision in await four_words(job):
+        await job.decide(decision)
+    return await ended(job)
+
+
+@scenario()
+async def gate_by_signal(client: Client) -> Job:
+    job = await client.start("writer", "save all")
+    handle = client.temporal.get_workflow_handle(job.id)
+    for decision in reversed(await four_words(job)):
+        await handle.signal("decide", decision)
+    return await ended(job)
+
+
+@scenario()
+async def gate_decided_early(client: Client) -> Job:
+    other = await client.start("writer", "save all")
+    words = await four_words(other)
+    await other.cancel()
+    job = await client.start("thinker", "save all")
+    handle = client.temporal.get_workflow_handle(job.id)
+    for decision in words:
+        await handle.signal("decide", decision)
+    return await ended(job)
+
+
+@scenario()
+async def unknown_outcome(client: Client) -> Job:
+    job = await client.start("sender", "send all")
+    happened = (await until(job.view, waits)).pending[0]
+    await job.resolve(Resolution(call=happened.call, choice="happened", result="sent", by="ann"))
+    again = (await until(job.view, lambda seen: waits(seen) and seen.pending[0].call != happened.call)).pending[0]
+    await job.resolve(Resolution(call=again.call, choice="not_happened", by="ann"))
+    await until(job.view, lambda seen: waits(seen) and seen.tool_calls == 3)
+    await job.resolve(Resolution(call=again.call, choice="give_up", by="ann"))
+    return await ended(job)
+
+
+# --- limits
+
+
+@scenario()
+async def limit_of_rounds(client: Client) -> Job:
+    return await ended(await client.start("plodder", "go", limits=Limits(rounds=2)))
+
+
+@scenario()
+async def limit_of_tool_calls(client: Client) -> Job:
+    return await ended(await client.start("worker", "go", limits=Limits(tool_calls=2)))
+
+
+@scenario()
+async def limit_of_tokens(client: Client) -> Job:
+    return await ended(await client.start("spender", "go", limits=Limits(tokens=100)))
+
+
+@scenario()
+async def limit_of_cost(client: Client) -> Job:
+    return await ended(await client.start("spender", "go", limits=Limits(cost_usd=0.5)))
+
+
+@scenario()
+async def limit_of_time(client: Client) -> Job:
+    return await ended(await client.start("reader", "go", limits=Limits(seconds=0.1)))
+
+
+@scenario()
+async def no_progress(client: Client) -> Job:
+    return await ended(await client.start("repeater", "go"))
+
+
+# --- people
+
+
+@scenario()
+async def reply(client: Client) -> Job:
+    job = await ended(await client.start("plodder", "go", limits=Limits(rounds=1)))
+    await client.reply(job.id, "yes, go on", limits=Limits(rounds=2))
+    return await ended(job)
+
+
+@scenario()
+async def steer_and_pause(client: Client) -> Job:
+    job = await client.start("answerer", "go")
+    await job.steer("one more thing", by="ann", id="s1")
+    await job.pause()
+    await until(job.view, lambda seen: seen.state == "paused" and seen.entries > 1)
+    await job.steer("and another", id="s2")
+    await job.resume()
+    return await ended(job)
+
+
+@scenario()
+async def stop(client: Client) -> Job:
+    job = await client.start("writer", "save all")
+    await until(job.view, waits)
+    await job.stop(by="ann")
+    return await ended(job)
+
+
+@scenario()
+async def cancel_in_flight(client: Client) -> Job:
+    job = await client.start("slow", "go")
+    await until(job.view, lambda seen: seen.entries == 2)
+    await job.cancel()
+    await ended(job)
+    await client.reply(job.id, "go on")
+    return await ended(job)
+
+
+@scenario(dataclasses.replace(QUICK, history_events=60))
+async def continue_as_new(client: Client) -> Job:
+    return await ended(await client.start("plodder", "go", limits=Limits(rounds=12)))
+
+
+@scenario(dataclasses.replace(QUICK, history_events=40))
+async def continue_as_new_while_waiting(client: Client) -> Job:
+    job = await client.start("writer", "save all")
+    words = await four_words(job)
+    for number in range(30):
+        await job.steer(f"message {number}", id=f"m{number}")
+    for decision in words:
+        await job.decide(decision)
+    return await ended(job)
+
+
+async def ended(job: Job) -> Job:
+    await job.outcome()
+    return job
+
+
+def waits(view: JobView) -> bool:
+    return view.state == "waiting"

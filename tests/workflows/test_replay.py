@@ -1,0 +1,183 @@
+"""Histories of real runs replay on the current code; what they do not survive is seen before running jobs meet it."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.client import Client as Temporal
+from temporalio.client import WorkflowHistory
+from temporalio.worker import Replayer
+
+from activities.payloads import data_converter
+from tests.conftest import Host
+from tests.histories import scenarios
+from tests.histories.scenarios import SCENARIOS, Scenario, agents, played, waits
+from tests.waiting import until
+from worker import Sandbox
+from workflows import words
+from workflows.agent_job import AgentJob
+from workflows.contracts import CallState
+from workflows.loop import Loop
+
+FOLDER = Path(scenarios.__file__).parent
+RECORDED = sorted(FOLDER.glob("*.json"))
+MOST_BYTES = 60_000
+MACHINE = re.compile(r"/(home|root|usr|tmp|var|work|Users)/|site-packages|\d+@\w+")
+"""What a file of this machine, or a worker's default name, looks like."""
+
+
+def recorded(path: Path) -> WorkflowHistory:
+    return WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8"))
+
+
+def history(name: str) -> WorkflowHistory:
+    (path,) = FOLDER.glob(f"{name}-0.1.0.json")
+    return recorded(path)
+
+
+async def replay(*histories: WorkflowHistory) -> None:
+    replayer = Replayer(workflows=[AgentJob], workflow_runner=Sandbox(), data_converter=data_converter({}))
+    for each in histories:
+        await replayer.replay_workflow(each)
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+async def test_a_recorded_history_replays(path: Path) -> None:
+    await replay(recorded(path))
+
+
+def test_every_scenario_is_recorded() -> None:
+    names = {re.sub(r"(-run\d+)?-\d+\.\d+\.\d+$", "", path.stem) for path in RECORDED}
+
+    assert names >= {scenario.name for scenario in SCENARIOS}
+
+
+# --- the check can fail
+
+
+async def one_after_the_other(loop: Loop, group: list[CallState]) -> None:
+    for each in group:
+        await loop._execute(each)
+        await loop._gated(each)
+
+
+async def test_reads_that_no_longer_run_together_do_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loop, "_together", one_after_the_other)
+
+    with pytest.raises(workflow.NondeterminismError):
+        await replay(history("complete"))
+
+
+async def test_a_limit_that_is_reached_later_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workflows.limits.Allowance.rounds_used_up", lambda allowance: False)
+
+    with pytest.raises(workflow.NondeterminismError):
+        await replay(history("limit-of-rounds"))
+
+
+async def test_a_step_more_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    hold = Loop._hold
+
+    async def slowly(loop: Loop) -> None:
+        await workflow.sleep(1)
+        await hold(loop)
+
+    monkeypatch.setattr(Loop, "_hold", slowly)
+
+    with pytest.raises(workflow.NondeterminismError):
+        await replay(history("complete"))
+
+
+async def test_other_words_still_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "NOT_EXECUTED", "Left out: {why}.")
+    monkeypatch.setattr(words, "EMPTY_ANSWER", "Say something.")
+
+    await replay(history("limit-of-rounds"), history("odd-turns"))
+
+
+# --- what may be published
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("data"), str) and "metadata" in value:
+            yield from (str(item) for item in value["metadata"].values())
+            return
+        for item in value.values():
+            yield from texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts(item)
+    elif isinstance(value, str):
+        yield value
+
+
+async def payload_texts(found: WorkflowHistory) -> list[str]:
+    payloads = [payload for event in found.events for payload in _payloads(event)]
+    codec = data_converter({}).payload_codec
+    assert codec is not None
+    return [payload.data.decode() for payload in await codec.decode(payloads)]
+
+
+def _payloads(message: Any) -> Iterator[Payload]:
+    if isinstance(message, Payload):
+        yield message
+        return
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None:
+            continue
+        if descriptor.message_type.GetOptions().map_entry:
+            parts = [item for item in value.values() if hasattr(item, "ListFields")]
+        else:
+            parts = list(value) if descriptor.is_repeated else [value]
+        for part in parts:
+            yield from _payloads(part)
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+async def test_a_recorded_history_is_small_and_names_no_machine(path: Path) -> None:
+    size, document = read(path)
+    inside = await payload_texts(recorded(path))
+
+    assert size <= MOST_BYTES
+    assert len(inside) > 1
+    assert [text for text in [*texts(document), *inside] if MACHINE.search(text)] == []
+
+
+def read(path: Path) -> tuple[int, Any]:
+    return path.stat().st_size, json.loads(path.read_text(encoding="utf-8"))
+
+
+# --- played now
+
+
+@pytest.mark.parametrize("cached", [1000, 0], ids=["warm", "cold"])
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+async def test_a_job_played_now_replays_whether_its_worker_remembered_it_or_not(
+    temporal: Temporal, scenario: Scenario, cached: int
+) -> None:
+    job = await played(temporal, scenario, cached=cached, queue=f"replay-{scenario.name}-{cached}")
+    runs = [run async for run in temporal.list_workflows(f"WorkflowId = '{job.id}'")]
+
+    await replay(*[await temporal.get_workflow_handle(job.id, run_id=run.run_id).fetch_history() for run in runs])
+
+
+@pytest.mark.parametrize("cached", [(1000, 0), (0, 1000)], ids=["warm-then-cold", "cold-then-warm"])
+async def test_a_job_goes_on_in_a_worker_that_never_saw_it(host: Host, cached: tuple[int, int]) -> None:
+    first, second = cached
+    async with host(*agents(), cached=first) as client:
+        job = await client.start("writer", "save all")
+        view = await until(job.view, waits)
+    async with host(*agents(), cached=second):
+        for pending in view.pending:
+            await job.approve(pending.call, digest=pending.digest, by="ann")
+        outcome = await job.outcome()
+    await replay(await client.temporal.get_workflow_handle(job.id).fetch_history())
+
+    assert outcome.status == "complete"
+    assert [finding.content for finding in outcome.findings] == [f"saved {key}" for key in "abcd"]
