@@ -24,6 +24,13 @@ QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0
 Host = Callable[..., AbstractAsyncContextManager[Client]]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses the server is marked so; nobody has to think of it."""
+    for item in items:
+        if "temporal" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.server)
+
+
 @pytest.fixture(scope="session")
 async def temporal() -> AsyncIterator[Temporal]:
     """A client of a real server, started once, with timers as fine as the embedded server's."""
