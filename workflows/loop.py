@@ -398,9 +398,8 @@ class Loop:
         )
         try:
             if call.plan.kind == "pure":
-                reply = await self._activity(
-                    workflow.start_local_activity(steps.compute_tool, request, **policies.LOCAL), call
-                )
+                local = policies.pure(call.plan)
+                reply = await self._activity(workflow.start_local_activity(steps.compute_tool, request, **local), call)
             else:
                 options = policies.tool(self.spec, call.plan)
                 reply = await self._activity(workflow.start_activity(steps.run_tool, request, **options), call)

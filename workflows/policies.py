@@ -45,6 +45,12 @@ def tool(spec: AgentSpec, plan: CallPlan) -> Options:
     return _options(spec, plan.seconds, plan.retries + 1)
 
 
+def pure(plan: CallPlan) -> LocalOptions:
+    return LocalOptions(
+        start_to_close_timeout=timedelta(seconds=plan.seconds) + SLACK, retry_policy=LOCAL["retry_policy"]
+    )
+
+
 def preview(spec: AgentSpec) -> Options:
     return _options(spec, 30.0, 1)
 

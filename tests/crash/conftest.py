@@ -1,4 +1,4 @@
-"""Fixtures of the crash tests: real worker processes that are killed, and that none of them is left."""
+"""Fixtures of the crash tests: real worker processes that are killed, of which none is left, and whose jobs replay."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -9,6 +9,7 @@ from temporalio.client import Client as Temporal
 
 from surefoot.client import Client
 from tests.crash.processes import Workers
+from tests.replaying import assert_replays
 
 
 @pytest.fixture
@@ -18,6 +19,8 @@ async def workers(temporal: Temporal, tmp_path: Path) -> AsyncIterator[Workers]:
     yield workers
     await workers.end()
     assert workers.alive() == []
+    async for job in temporal.list_workflows(f"TaskQueue = '{workers.queue}'"):
+        await assert_replays(temporal, job.id)
 
 
 @pytest.fixture

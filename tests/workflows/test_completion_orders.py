@@ -8,20 +8,16 @@ from functools import partial
 from itertools import permutations
 
 import pytest
-from temporalio.worker import Replayer
 
 from activities.agents import Agent
-from activities.payloads import data_converter
 from activities.providers.scripted import Script
 from activities.tools import tool
-from surefoot.client import Client
 from surefoot.job import Job
 from tests.conftest import Host
+from tests.replaying import assert_replays
 from tests.waiting import until
 from tests.workflows.gated import results
 from tests.workflows.scripting import call, calls
-from worker import Sandbox
-from workflows.agent_job import AgentJob
 
 KEYS = "abc"
 
@@ -48,13 +44,6 @@ async def tool_calls(job: Job) -> int:
     return (await job.view()).usage.tool_calls
 
 
-async def replay(client: Client, job: Job) -> None:
-    """Fails when this code decides otherwise than the job's history says."""
-    history = await client.temporal.get_workflow_handle(job.id).fetch_history()
-    replayer = Replayer(workflows=[AgentJob], workflow_runner=Sandbox(), data_converter=data_converter())
-    await replayer.replay_workflow(history)
-
-
 @pytest.mark.parametrize("order", ["".join(order) for order in permutations(KEYS)])
 async def test_every_order_of_completion_gives_one_transcript_and_replays(host: Host, order: str) -> None:
     held = Held()
@@ -70,7 +59,7 @@ async def test_every_order_of_completion_gives_one_transcript_and_replays(host: 
             await until(lambda: tool_calls(job), partial(operator.eq, done))
         outcome = await job.outcome()
         told = results(await job.transcript())
-        await replay(client, job)
+        await assert_replays(client.temporal, job.id)
 
     assert outcome.status == "complete"
     assert [result.content for result in told] == ["value of a", "value of b", "value of c"]
@@ -100,6 +89,6 @@ async def test_a_job_ended_in_the_midst_of_previews_replays(host: Host, act: Cal
         await act(job)
         outcome = await asyncio.wait_for(job.outcome(), 10)
         let_go.set()
-        await replay(client, job)
+        await assert_replays(client.temporal, job.id)
 
     assert outcome.status == "cancelled"

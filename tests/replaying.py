@@ -1,0 +1,15 @@
+"""Replays what really happened against the code as it is now."""
+
+from temporalio.client import Client as Temporal
+from temporalio.worker import Replayer
+
+from activities.payloads import data_converter
+from worker import Sandbox
+from workflows.agent_job import AgentJob
+
+
+async def assert_replays(temporal: Temporal, job: str) -> None:
+    """Fails when today's code decides otherwise than this job's history says."""
+    history = await temporal.get_workflow_handle(job).fetch_history()
+    replayer = Replayer(workflows=[AgentJob], workflow_runner=Sandbox(), data_converter=data_converter())
+    await replayer.replay_workflow(history)
