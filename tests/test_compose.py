@@ -1,6 +1,6 @@
-"""The compose file and the Dockerfile: what can be known of them without images.
+"""The compose file, as far as it can be known without images.
 
-The shell scripts in the compose file are run here, against a real server or in place of the image's commands.
+Its shell scripts are run here, against a real server or in place of the image's commands.
 """
 
 import os
@@ -24,7 +24,6 @@ from surefoot.embedded.server import DYNAMIC_CONFIG, SEARCH_ATTRIBUTES
 from worker import Settings
 
 ROOT = Path(__file__).parents[1]
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ONE_SHOTS = {"schema", "namespace"}
 
@@ -128,6 +127,11 @@ def test_the_workers_image_has_the_version_of_the_package() -> None:
 
 def test_a_worker_has_longer_to_stop_than_it_gives_what_runs() -> None:
     assert seconds(WORKER["stop_grace_period"]) >= 2 * float(WORKER["environment"]["SUREFOOT_SHUTDOWN_SECONDS"])
+
+
+def test_a_worker_has_no_rights_of_root() -> None:
+    assert WORKER["cap_drop"] == ["ALL"]
+    assert WORKER["security_opt"] == ["no-new-privileges:true"]
 
 
 def test_nothing_keeps_workers_from_being_many() -> None:
@@ -289,75 +293,3 @@ async def test_the_namespace_is_made_with_all_that_surefoot_needs_and_again_chan
     assert dict(listed.custom_attributes) == dict.fromkeys(
         SEARCH_ATTRIBUTES, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
     )
-
-
-# -- The image
-
-
-def copied() -> set[str]:
-    """What the Dockerfile takes from the repository."""
-    lines = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
-    return {source for line in lines for source in line.split()[:-1]}
-
-
-def test_the_image_is_made_of_what_the_package_consists_of() -> None:
-    setuptools = PYPROJECT["tool"]["setuptools"]
-    packages = {pattern.rstrip("*") for pattern in setuptools["packages"]["find"]["include"]}
-    modules = {f"{name}.py" for name in setuptools["py-modules"]}
-    project = PYPROJECT["project"]
-
-    assert copied() == {
-        "pyproject.toml",
-        ".ci/constraints.txt",
-        project["readme"],
-        *project["license-files"],
-        *packages,
-        *modules,
-    }
-    assert [name for name in copied() if not (ROOT / name).exists()] == []
-
-
-def test_the_build_is_given_what_it_copies_and_nothing_else() -> None:
-    lines = (ROOT / ".dockerignore").read_text().splitlines()
-
-    assert "*" in lines
-    assert {line[1:] for line in lines if line.startswith("!")} == copied()
-
-
-def test_what_the_image_copies_runs_without_the_rest_of_the_repository(tmp_path: Path) -> None:
-    tree, elsewhere = tmp_path / "site-packages", tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    for name in copied():
-        source, target = ROOT / name, tree / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
-    code = "import worker, surefoot.polling as p; worker.check_imports(); print(worker.__file__, p.__file__)"
-
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        cwd=elsewhere,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(tree)},
-        capture_output=True,
-        text=True,
-    )
-
-    assert run.stdout.split() == [str(tree / "worker.py"), str(tree / "surefoot" / "polling.py")], run.stderr
-
-
-def test_both_stages_are_of_one_python_that_the_package_supports() -> None:
-    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
-
-    assert bases == ["python:3.13-slim"] * 2
-
-
-def test_versions_in_the_image_are_those_that_were_tested() -> None:
-    assert "--constraint constraints.txt" in DOCKERFILE
-
-
-def test_the_worker_does_not_run_as_root() -> None:
-    last_stage = DOCKERFILE[DOCKERFILE.rindex("\nFROM ") :]
-    users = re.findall(r"^USER (\S+)", last_stage, re.MULTILINE)
-
-    assert users == ["10001:10001"]
-    assert WORKER["cap_drop"] == ["ALL"]
-    assert WORKER["security_opt"] == ["no-new-privileges:true"]

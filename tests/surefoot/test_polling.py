@@ -11,6 +11,7 @@ from surefoot import polling
 from surefoot.errors import NoWorker, ServerNotReached
 from surefoot.polling import check_here, list_pollers
 from tests.conftest import Host
+from tests.waiting import until
 
 pytestmark = pytest.mark.server
 HERE = socket.gethostname()
@@ -71,7 +72,5 @@ def test_the_health_check_says_why_it_fails(
 
 async def seen(temporal: Temporal, queue: str) -> polling.Poller:
     """The queue's only worker, as soon as its first poll has arrived."""
-    while not (pollers := await list_pollers(temporal, queue)):
-        pass
-    (poller,) = pollers
+    (poller,) = await until(lambda: list_pollers(temporal, queue))
     return poller
