@@ -83,9 +83,10 @@ class Place:
         self.started.append(process)
         return process
 
-    def terminal(self, *arguments: str, columns: int = 100, **environment: str) -> Terminal:
-        """Start a command at a terminal of its own."""
-        terminal = Terminal([str(SUREFOOT), *arguments], self.folder, {**self.environment, **environment}, columns)
+    def terminal(self, *arguments: str, columns: int = 100, out: Path | None = None, **environment: str) -> Terminal:
+        """Start a command at a terminal of its own; `out` is a file for its stdout."""
+        environment = {**self.environment, **environment}
+        terminal = Terminal([str(SUREFOOT), *arguments], self.folder, environment, columns, out)
         self.started.append(terminal)
         return terminal
 

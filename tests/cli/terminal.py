@@ -82,15 +82,18 @@ class Terminal:
         """Are the terminal's modes what they were?"""
         return termios.tcgetattr(self._theirs) == self._modes
 
+    def hang_up(self) -> None:
+        """Close the terminal's window."""
+        os.close(self._theirs)
+        os.close(self._ours)
+        self._ours = -1
+
     def close(self) -> None:
-        if self._ours < 0:
-            return
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(timeout=10)
-        os.close(self._ours)
-        os.close(self._theirs)
-        self._ours = -1
+        if self._ours >= 0:
+            self.hang_up()
 
     def _read(self, seconds: float) -> bool:
         if not select.select([self._ours], [], [], seconds)[0]:

@@ -61,5 +61,6 @@ wordy = scripted("wordy", much)
 capped = scripted("capped", stock, limits=Limits(rounds=1))
 failing = scripted("failing")
 
+time.sleep(float(os.environ.get("SHOP_SLEEPS") or 0))
 if os.environ.get("SHOP_IS_BROKEN"):
     sys.modules[""].nothing  # noqa: B018 - fails here
