@@ -139,8 +139,11 @@ class ToolRunner:
         agent, tool = found
         context = _context(agent, tool, request.call, 1, activity.is_cancelled)
         try:
+            ready = await self._check(agent, tool, request)
+            if isinstance(ready, ToolReply):
+                return ready
             async with asyncio.timeout(tool.timeout):
-                value = await tool.call(context, tool.validate(request.arguments), self._threads)
+                value = await tool.call(context, ready, self._threads)
         except ToolError as error:
             return ToolReply(status="error", content=said(error) or type(error).__name__)
         except BaseException as error:  # whatever a tool raises ends its call, never its job

@@ -1,4 +1,8 @@
-"""Policy is looked at again when a call is about to run: a deploy while a person is awaited counts."""
+"""One policy for every kind of tool, looked at when a call is planned and again when it is about to run."""
+
+from typing import Any
+
+import pytest
 
 from activities.agents import Agent
 from activities.policy import Rule, deny_if
@@ -52,14 +56,17 @@ async def test_allow_then_ask_asks_before_the_call_runs(host: Host) -> None:
     assert [(d.call, d.performed) for d in last.decided] == [("c1-1", True), ("c1-2", True)]
 
 
-async def test_allow_then_ask_holds_for_reads_as_well_and_results_stay_in_order(host: Host) -> None:
+@pytest.mark.parametrize("kind", ["read_only", "pure"])
+async def test_allow_then_ask_holds_for_reads_as_well_and_results_stay_in_order(host: Host, kind: str) -> None:
     ledger = Ledger()
     calls = [call("save", key="a"), call("find", key="b"), call("find", key="c"), call("look", key="d")]
+
+    options: dict[str, Any] = {kind: True}
 
     def tools(policy: Rule | None) -> list[Tool]:
         return [
             ledger.tool(),
-            ledger.tool("find", read_only=True, policy=policy),
+            ledger.tool("find", policy=policy, **options),
             ledger.tool("look", read_only=True),
         ]
 
@@ -80,6 +87,42 @@ async def test_allow_then_ask_holds_for_reads_as_well_and_results_stay_in_order(
     assert [(r.call, r.status) for r in said] == [
         ("c1-1", "ok"), ("c1-2", "denied"), ("c1-3", "ok"), ("c1-4", "ok"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["write", "read_only", "pure"])
+async def test_one_policy_holds_for_every_kind_of_tool(host: Host, kind: str) -> None:
+    ledger = Ledger()
+    options = {} if kind == "write" else {kind: True}
+    tools = [ledger.tool(policy, policy=policy, **options) for policy in ("allow", "ask", "deny")]
+    calls = [call(policy, key=key) for policy in ("allow", "ask", "deny") for key in "ab"]
+    async with host(writer("w", calls, tools=tools)) as client:
+        job, (first, second) = await started(client, "w", 2)
+        await job.deny(first.call, by="ann")
+        await job.approve(second.call, by="ann")
+        await ended(job)
+        said = results(await job.transcript())
+
+    assert ledger.written == ["allow a", "allow b", "ask b"]
+    assert [r.status for r in said] == ["ok", "ok", "denied", "ok", "denied", "denied"]
+    assert said[5].content == "Denied by policy: the policy says deny. The call was not executed."
+
+
+@pytest.mark.parametrize("kind", ["write", "read_only", "pure"])
+async def test_a_rule_that_raises_asks(host: Host, kind: str) -> None:
+    ledger = Ledger()
+
+    def broken(key: str) -> bool:
+        raise RuntimeError("no idea")
+
+    options = {} if kind == "write" else {kind: True}
+    async with host(writer("w", [call("save", key="a")], tools=[ledger.tool(policy=broken, **options)])) as client:
+        job, (pending,) = await started(client, "w")
+        written_before = list(ledger.written)
+        await job.approve(pending.call, by="ann")
+        await ended(job)
+
+    assert written_before == []
+    assert ledger.written == ["save a"]
 
 
 async def test_ask_then_allow_still_waits_for_the_person_who_was_asked(host: Host) -> None:
