@@ -92,7 +92,7 @@ async def test_allow_then_ask_holds_for_reads_as_well_and_results_stay_in_order(
 @pytest.mark.parametrize("kind", ["write", "read_only", "pure"])
 async def test_one_policy_holds_for_every_kind_of_tool(host: Host, kind: str) -> None:
     ledger = Ledger()
-    options = {} if kind == "write" else {kind: True}
+    options: dict[str, Any] = {} if kind == "write" else {kind: True}
     tools = [ledger.tool(policy, policy=policy, **options) for policy in ("allow", "ask", "deny")]
     calls = [call(policy, key=key) for policy in ("allow", "ask", "deny") for key in "ab"]
     async with host(writer("w", calls, tools=tools)) as client:
@@ -114,7 +114,7 @@ async def test_a_rule_that_raises_asks(host: Host, kind: str) -> None:
     def broken(key: str) -> bool:
         raise RuntimeError("no idea")
 
-    options = {} if kind == "write" else {kind: True}
+    options: dict[str, Any] = {} if kind == "write" else {kind: True}
     async with host(writer("w", [call("save", key="a")], tools=[ledger.tool(policy=broken, **options)])) as client:
         job, (pending,) = await started(client, "w")
         written_before = list(ledger.written)
