@@ -119,8 +119,10 @@ class Workers:
 
 
 def command_lines() -> list[str]:
-    """Of every process of this machine."""
-    found = []
+    """Of every process of this machine, where the system tells (Linux)."""
+    found: list[str] = []
+    if not Path("/proc/self/cmdline").exists():
+        return found
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:

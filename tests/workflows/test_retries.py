@@ -4,11 +4,13 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from activities.agents import Agent
+from activities.artifacts import Artifacts
 from activities.errors import ToolError
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
@@ -255,3 +257,39 @@ async def _attempts_failed(job: str, temporal: Any) -> bool:
     description = await temporal.get_workflow_handle(job).describe()
     [pending] = description.raw_description.pending_activities
     return bool(pending.HasField("last_failure"))
+
+
+# --- outputs of every kind, through history
+
+
+async def test_odd_outputs_reach_the_model_through_history(host: Host, tmp_path: Path) -> None:
+    outputs: dict[str, object] = {
+        "long": "0123456789" * 500_000,
+        "nul": "a\x00b",
+        "surrogate": "x\ud800y \U0001f600",
+        "bytes": b"\x00\xff",
+        "line": "z" * 1_000_000,
+    }
+
+    @tool(read_only=True, max_output_chars=1000)
+    async def read(kind: str) -> Any:
+        return outputs[kind]
+
+    script, asked = watched(calls(*(call("read", kind=kind) for kind in outputs)), {"text": "done"})
+    async with host(Agent("reader", script, tools=[read])) as client:
+        job = await client.start("reader", "go")
+        outcome = await job.outcome()
+        told = dict(zip(outputs, results(await job.transcript()), strict=True))
+
+    whole = "the whole output is kept for people]"
+    assert outcome.status == "complete"
+    assert told["nul"].content == "a\x00b"
+    assert told["surrogate"].content == "x\ufffdy \U0001f600"
+    assert told["bytes"].content == "(2 bytes of binary data, not shown)"
+    assert told["long"].content == "0123456789" * 100 + f"\n[cut: 1000 of 5000000 characters are shown; {whole}"
+    assert told["line"].content == "z" * 1000 + f"\n[cut: 1000 of 1000000 characters are shown; {whole}"
+    assert results(asked[-1].transcript) == list(told.values())
+    for kind in ("long", "line"):
+        artifact = told[kind].artifact
+        assert artifact is not None
+        assert Artifacts(tmp_path / "artifacts").read(artifact) == outputs[kind]
