@@ -43,7 +43,7 @@ def show(job: str, app: str | None, as_json: bool) -> None:
     async def work() -> None:
         async with session(app) as opened:
             if not await opened.client.job(job).has_ended():
-                await opened.worker_for(job)
+                await opened.worker_for(job, look=True)
             view = await opened.client.job(job).view()
         emit(job_document(view)) if as_json else print_job(view)
 
@@ -60,7 +60,7 @@ def transcript(job: str, call: str | None, app: str | None, as_json: bool) -> No
 
     async def work() -> int:
         async with session(app) as opened:
-            await opened.worker_for(job)
+            await opened.worker_for(job, look=True)
             entries = await opened.client.job(job).transcript()
             home = opened.settings.home
         if call is not None:

@@ -6,6 +6,7 @@ one that ends with it while a job is followed, a detached one that ends when idl
 
 import asyncio
 import getpass
+import os
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, redirect_stdout
@@ -23,7 +24,7 @@ from surefoot.embedded import lease, wait_until_ready
 from surefoot.embedded.home import DATABASE, Home
 from surefoot.embedded.worker_record import read
 from surefoot.embedded.workers import alive, serve, spawn
-from surefoot.errors import NoSuchJob
+from surefoot.errors import NoSuchJob, NoWorker
 from surefoot.settings import Settings, SettingsError, read_settings
 
 WORKER_IDLE_SECONDS = 15.0
@@ -39,18 +40,32 @@ class Session:
     client: Client
     named: Path | None = None
 
-    async def worker_for(self, job: str) -> None:
-        """See to it that a worker serves the job's queue, if that is ours to do."""
-        if self.settings.embedded:
-            await self.background_worker(await self.client.job(job).queue())
+    async def worker_for(self, job: str, *, look: bool = False) -> None:
+        """See to it that a worker serves the job's queue, if that is ours to do.
+
+        To `look` at a job any worker will do, and none can't be waited for: raises `NoWorker`. For a job to go on,
+        it takes one that outlives this command.
+        """
+        if not self.settings.embedded:
+            return
+        queue = await self.client.job(job).queue()
+        if look and alive(self.settings, queue):
+            return
+        try:
+            await self.background_worker(queue)
+        except NoWorker as error:
+            if look:
+                raise
+            say(str(error))
 
     async def background_worker(self, queue: str) -> None:
+        """One that ends when it is idle. Raises `NoWorker` if nobody knows what it should run."""
         app = self.app_of(queue)
         if app is not None and app.is_file():
-            await spawn(self.settings, app, queue, detached=True, worker_idle_seconds=WORKER_IDLE_SECONDS)
+            await spawn(self.settings, app, queue, detached=True, worker_idle_seconds=_idle_seconds())
         elif not alive(self.settings, queue):
             was = f" (its app file was {app})" if app else ""
-            say(f"no worker serves this job's queue {queue}{was}: name the app file with --app FILE")
+            raise NoWorker(f"no worker serves this job's queue {queue}{was}: name the app file with --app FILE")
 
     def app_of(self, queue: str) -> Path | None:
         """The app file of a queue: the one whose queue it is, else the one that its last worker ran.
@@ -123,6 +138,15 @@ async def beside(work: Coroutine[Any, Any, T], watch: Coroutine[Any, Any, NoRetu
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _idle_seconds() -> float:
+    """How long a worker that outlives its command stays without work."""
+    text = os.environ.get("SUREFOOT_WORKER_IDLE_SECONDS")
+    try:
+        return float(text) if text else WORKER_IDLE_SECONDS
+    except ValueError:
+        raise SettingsError(f"SUREFOOT_WORKER_IDLE_SECONDS is {text!r}: it must be a number of seconds") from None
 
 
 def app_path(app: str | None) -> Path | None:

@@ -176,6 +176,7 @@ def _start(
     options += [] if detached else ["--owner", str(os.getpid())]
     options += ["--embedded", "--idle-seconds", str(settings.idle_seconds)] if settings.embedded else []
     environment = {**os.environ, "SUREFOOT_HOME": str(settings.home)}
+    environment.pop("SUREFOOT_WORKER_IDLE_SECONDS", None)  # one that ends with its command is not ended before
     if detached and idle is not None:
         environment["SUREFOOT_WORKER_IDLE_SECONDS"] = str(idle)
     _prune(place)

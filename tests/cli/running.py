@@ -49,6 +49,9 @@ class Place:
                 "SUREFOOT_HOME": str(folder / "home"),
                 "SUREFOOT_APP": str(folder / "shop.py"),
                 "SUREFOOT_IDLE_SECONDS": "1",
+                "SUREFOOT_WORKER_IDLE_SECONDS": "1",
+                "SUREFOOT_HEARTBEAT_SECONDS": "2",
+                "SUREFOOT_SHUTDOWN_SECONDS": "1",
                 **environment,
             },
         )

@@ -67,7 +67,7 @@ def test_ctrl_c_while_a_job_runs_keeps_it_and_watch_goes_on(place: Place) -> Non
 
 
 def test_a_second_ctrl_c_does_not_wait_for_running_steps(place: Place) -> None:
-    terminal = place.terminal("run", "slow", "x", "--id", "kept")
+    terminal = place.terminal("run", "slow", "x", "--id", "kept", SUREFOOT_SHUTDOWN_SECONDS="10")
     until((place.folder / "lingers").exists, seconds=40)
     terminal.type(CTRL_C)
     terminal.expect("the worker gives its running steps a few seconds to finish; Ctrl-C leaves at once")

@@ -15,7 +15,7 @@ QUESTION = "[a]pprove, [e]dit and approve, a[n]swer in its place, [d]eny? "
 OUTCOME = "it [h]appened, it did [n]ot, or [g]ive up? "
 
 
-def decided(shop: Place, job: str) -> list[tuple[str, str]]:
+def decided(shop: Place, job: str) -> list[tuple[str, str | None]]:
     """What was decided in a job, and in which words."""
     return [(each["choice"], each["text"]) for each in json.loads(shop.run("show", job, "--json").out)["decided"]]
 
