@@ -19,6 +19,9 @@ from tests.workflows.scripting import call, calls, kinds, look_up, looks, watche
 from workflows.contracts import CallModel, Entry, Limits, Result
 
 FREE = Limits(rounds=None, tool_calls=None)
+REMEMBERED = 1000
+"""A worker that forgets each job replays all of it at every step: with hundreds of rounds that takes minutes."""
+
 WORDS = re.findall(
     r"\w+",
     "the pump of the second line was replaced in march after its seal had leaked for weeks and pressure fell below what"
@@ -63,7 +66,7 @@ async def test_history_grows_by_the_same_few_bytes_each_round(host: Host) -> Non
         Agent(f"a{rounds}", watched(*pages(rounds, 2000), {"text": "done"})[0], tools=[read], limits=FREE)
         for rounds in (20, 60, 200)
     ]
-    async with host(*agents) as client:
+    async with host(*agents, cached=REMEMBERED) as client:
         jobs = [await client.start(agent.name, "read them all") for agent in agents]
         outcomes = await asyncio.gather(*(job.outcome() for job in jobs))
         views = [await job.view() for job in jobs]
@@ -78,7 +81,7 @@ async def test_history_grows_by_the_same_few_bytes_each_round(host: Host) -> Non
 
 async def test_a_hundred_rounds_of_large_results_on_a_transcript_of_200k_tokens_end(host: Host) -> None:
     script, asked = watched(*pages(100, 5000), {"text": "done"})
-    async with host(Agent("a", script, tools=[read], limits=FREE)) as client:
+    async with host(Agent("a", script, tools=[read], limits=FREE), cached=REMEMBERED) as client:
         job = await client.start("a", prose(7, 300_000))
         outcome = await job.outcome()
         view = await job.view()
