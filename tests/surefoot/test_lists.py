@@ -111,11 +111,14 @@ async def test_the_inbox_is_sorted_by_how_long_calls_wait_and_has_a_limit(host: 
 async def test_the_inbox_is_there_without_a_worker_and_says_what_it_can_not_show(host: Host) -> None:
     agent = fresh()
     calls = [call("save", key="small"), call("save", key="large" * 1000)]
-    async with host(writer(agent, calls, tools=[Ledger().tool()])) as client:
+    clerk = writer(agent, calls, tools=[Ledger().tool()])
+    async with host(clerk) as client:
         job, _ = await started(client, agent, 2)
         await until(client.inbox, lambda items: sum(item.agent == agent for item in items) == 2)
     small, large = [item for item in await client.inbox() if item.agent == agent]
     await job.cancel()
+    async with host(clerk):
+        await ended(job)
 
     assert (small.arguments, small.problem) == ({"key": "small"}, None)
     assert (large.call, large.tool, large.arguments) == ("c1-2", "save", {})

@@ -12,6 +12,7 @@ from activities.tools import Tool, tool
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.waiting import until
+from tests.workflows.scripting import call as call
 from workflows.contracts import Entry, JobView, Pending, Result
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
@@ -30,10 +31,6 @@ class Ledger:
             return f"{name} {key} done"
 
         return tool(**{"name": name, **options})(save)
-
-
-def call(name: str, **arguments: object) -> dict[str, object]:
-    return {"tool": name, "arguments": arguments}
 
 
 def writer(
