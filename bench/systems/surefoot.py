@@ -8,7 +8,6 @@ import worker
 from activities.agents import Agent
 from activities.apps import App
 from activities.providers.protocol import ModelRequest
-from activities.providers.script import turns_in
 from activities.providers.scripted import Script
 from activities.tools import tool
 from bench.slices import take
@@ -29,12 +28,15 @@ async def look(number: int) -> str:
 
 
 def _reply(request: ModelRequest) -> dict[str, Any]:
-    """The model: it looks as often as its job's message says, then answers."""
-    first, turns = request.transcript[0], turns_in(request.transcript)
-    assert first.kind == "message"
-    if turns < int(first.text):
-        return {"calls": [{"tool": "look", "arguments": {"number": turns}}]}
-    return {"text": "done"}
+    """The model: it looks as often as its job's message says, then answers.
+
+    It counts nothing itself, neither turns nor tokens: a real one does so elsewhere.
+    """
+    message, usage = request.transcript[0], {"input_tokens": 1000, "output_tokens": 10}
+    assert message.kind == "message"
+    if request.turn <= int(message.text):
+        return {"calls": [{"tool": "look", "arguments": {"number": request.turn}}], "usage": usage}
+    return {"text": "done", "usage": usage}
 
 
 READER = Agent("reader", Script(_reply), tools=[look], limits=Limits(rounds=None, tool_calls=None))
