@@ -42,7 +42,8 @@ def say(text: str, *, newline: bool = True) -> None:
 def write(text: str) -> None:
     """To stdout, as it is. A reader that left (`| head -1`) has seen enough: the command's own exit code stays."""
     try:
-        click.echo(text)
+        sys.stdout.write(f"{text}\n")  # click.echo would leave out what looks like a colour
+        sys.stdout.flush()
     except BrokenPipeError:
         discard(sys.stdout)
 
@@ -75,7 +76,8 @@ def fail(text: str, kind: str, code: int, **details: object) -> int:
     """Say what went wrong, also as the one JSON document if that was asked for. The code that was given."""
     say(f"surefoot: {text}")
     if wants_json():
-        write_json(json.dumps({"error": text, "kind": kind, "exit_code": code, **details}, indent=2))
+        with contextlib.suppress(OSError):  # it may be stdout itself that failed
+            write_json(json.dumps({"error": text, "kind": kind, "exit_code": code, **details}, indent=2))
     return code
 
 
