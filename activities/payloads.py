@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
 from temporalio.common import RawValue
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions
-from temporalio.converter import CompositePayloadConverter, DataConverter, PayloadCodec
+from temporalio.converter import DataConverter, PayloadCodec
 
 ZSTD = b"binary/surefoot-zstd"
 AES = b"binary/surefoot-aesgcm"
@@ -42,14 +42,14 @@ class UnreadablePayload(ValueError):
 class Converter(PydanticPayloadConverter):
     """JSON by pydantic; what was not set is not written, and read as its default.
 
-    The SDK makes a converter for each workflow and two more for each of its tasks. All share one set of parts, which
-    hold what pydantic compiled for each type.
+    The SDK makes a converter for each workflow and two more for each of its tasks. All share the parts that do the
+    work, and so what pydantic compiled for each type.
     """
 
-    _parts = tuple(PydanticPayloadConverter(ToJsonOptions(exclude_unset=True)).converters.values())
+    _shared = PydanticPayloadConverter(ToJsonOptions(exclude_unset=True)).converters
 
     def __init__(self) -> None:
-        CompositePayloadConverter.__init__(self, *self._parts)
+        self.converters = self._shared
 
     def from_payloads(self, payloads: Sequence[Payload], type_hints: list[type] | None = None) -> list[Any]:
         """What nobody declared a type for and can't be read stays as it came, for its receiver to refuse."""
