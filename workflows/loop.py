@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import TypeVar
 
+from pydantic_core import to_json
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
@@ -40,6 +41,9 @@ from workflows.transcript import Transcript
 T = TypeVar("T")
 CANCEL_GRACE = timedelta(seconds=5)
 PAUSES = 10
+TASK_BYTES = 1_500_000
+"""Most bytes of arguments handed on side by side: the server ends a job whose workflow task sends over 4 MB."""
+
 ODD_TURNS = 2
 FAILED_STOPS = ("refusal", "content_filter", "unknown")
 """Ends of a turn that are no success: what it asks for is not run, what it says is no answer."""
@@ -58,6 +62,7 @@ class Loop:
         self._in_flight: dict[workflow.ActivityHandle[ToolReply], CallState | None] = {}
         # No set: in what order tasks are cancelled must be the same in a replay.
         self._previews: list[asyncio.Task[None]] = []
+        self._previewed_bytes = 0
 
     async def run(self) -> Outcome:
         end = await self._rounds()
@@ -263,6 +268,7 @@ class Loop:
         self._tell()
         self.state.prints = [*self.state.prints, progress.fingerprint(self.state.calls)][-progress.WINDOW :]
         self.state.calls = []
+        self._previewed_bytes = 0
         if not self.allowance.rounds_used_up():  # else this was not one more: none of its calls ran
             self.allowance.finish_round()
         self.desk.turn_ended()
@@ -294,6 +300,10 @@ class Loop:
         if early := self.state.early.get(call.call.id):
             self.desk.decide_early(early)
         if call.plan.has_preview and call.preview is None:
+            self._previewed_bytes += _size(call)
+            if self._previewed_bytes > TASK_BYTES:
+                call.preview = "(no preview: the arguments of this turn are too large)"
+                return
             task = asyncio.create_task(self._preview(call))
             self._previews.append(task)
             task.add_done_callback(self._preview_ended)
@@ -322,14 +332,17 @@ class Loop:
     def _groups(self) -> Iterator[list[CallState]]:
         """Calls without a result, in order: reads that stand next to each other together, all others alone."""
         group: list[CallState] = []
+        room = TASK_BYTES
         for call in [call for call in self.state.calls if call.phase != "done"]:
-            if call.plan.kind != "write" and call.plan.verdict == "allow":
-                group.append(call)
-                continue
-            if group:
+            together, size = call.plan.kind != "write" and call.plan.verdict == "allow", _size(call)
+            if group and (not together or size > room):
                 yield group
-                group = []
-            yield [call]
+                group, room = [], TASK_BYTES
+            if together:
+                group.append(call)
+                room -= size
+            else:
+                yield [call]
         if group:
             yield group
 
@@ -491,6 +504,10 @@ class Loop:
         self._take_steers()
         self.state.calls = []
         return outcomes.outcome(self.state, "cancelled")
+
+
+def _size(call: CallState) -> int:
+    return len(to_json(call.arguments))
 
 
 def interrupted(call: CallState) -> Result:

@@ -12,6 +12,8 @@ from activities.agents import Agent
 from activities.call_model import ModelCaller
 from activities.tools import tool
 from activities.transcripts import Transcripts
+from surefoot.client import Client
+from surefoot.lists import InboxItem
 from tests.conftest import Host
 from tests.judge_transcript import judge_transcript
 from tests.waiting import until
@@ -230,6 +232,52 @@ async def test_a_turn_too_large_for_history_ends_the_job_with_a_clear_error(host
 
     assert (outcome.status, len(asked)) == ("model_failure", 1)
     assert "TooLarge" in (outcome.error or "")
+
+
+async def test_reads_with_large_arguments_side_by_side_pass(host: Host) -> None:
+    """What one workflow task sends is bounded as a whole; alike arguments take little room in the turn itself."""
+    text = noise(6, 1_400_000)
+    script, _ = watched(calls(*(call("measure", text=text) for _ in range(5))), {"text": "done"})
+    async with host(Agent("a", script, tools=[measure])) as client:
+        job = await client.start("a", "go")
+        outcome = await job.outcome()
+        transcript = await job.transcript()
+
+    assert outcome.status == "complete"
+    assert [entry.content for entry in transcript if isinstance(entry, Result)] == ["1400000"] * 5
+
+
+async def test_writes_with_large_arguments_side_by_side_wait_for_people(host: Host) -> None:
+    text = noise(7, 700_000)
+    script, _ = watched(calls(*(call("store", text=text) for _ in range(8))), {"text": "done"})
+    async with host(Agent("a", script, tools=[store])) as client:
+        job = await client.start("a", "go")
+        await until(job.view, lambda seen: seen.state == "waiting")
+        inbox = await until(lambda: _items(client, job.id), lambda items: all(item.preview for item in items))
+        for item in inbox:
+            await job.approve(item.call, digest=item.digest, by="ann")
+        outcome = await job.outcome()
+
+    assert [item.preview for item in inbox] == ["stores 700000"] * 2 + [
+        "(no preview: the arguments of this turn are too large)"
+    ] * 6
+    assert outcome.status == "complete"
+
+
+async def _items(client: Client, job: str) -> list[InboxItem]:
+    return [item for item in await client.inbox() if item.job == job]
+
+
+@tool(preview=lambda text: f"stores {len(text)}")
+async def store(text: str) -> int:
+    """Store a text."""
+    return len(text)
+
+
+@tool(read_only=True)
+async def measure(text: str) -> int:
+    """Say how long a text is."""
+    return len(text)
 
 
 async def test_a_message_of_a_megabyte_passes_and_so_does_one_to_a_running_job(host: Host) -> None:
