@@ -88,11 +88,7 @@ def bytes_per_round(run: Measured, shape: Shape) -> float:
 def ratio(rows: Sequence[Row], name: str, other: str, shape: Shape) -> float:
     """How many times as fast as `other` `name` is in this shape: the median over the repetitions.
 
-    A system that did not complete has no speed; one against which nothing was measured is beaten by any factor.
+    0 when either did not complete: against a peer that could not run nothing is won.
     """
     pairs = zip(of(rows, name, shape), of(rows, other, shape), strict=True)
-    return median(_over(speed(run), speed(against) if against.problem is None else 0.0) for run, against in pairs)
-
-
-def _over(speed: float, other: float) -> float:
-    return speed / other if other else float("inf")
+    return median(0.0 if run.problem or against.problem else speed(run) / speed(against) for run, against in pairs)
