@@ -66,6 +66,7 @@ class Settings:
     retry_seconds: float = 1.0
     model_attempts: int = 6
     history_events: int = 4000
+    adopt_seconds: float = 43_200.0
     max_activities: int = 200
     max_cached_workflows: int = 1000
     shutdown_seconds: float = 10.0
@@ -172,6 +173,7 @@ async def hosting(
         retry_seconds=settings.retry_seconds,
         model_attempts=settings.model_attempts,
         history_events=settings.history_events,
+        adopt_seconds=settings.adopt_seconds,
     )
     caller = ModelCaller(app, models, Transcripts(), threads, timing)
     runner = ToolRunner(app, threads, settings.artifacts)
@@ -182,6 +184,7 @@ async def hosting(
         activities=[
             caller.load_agent,
             caller.call_model,
+            caller.read_segment,
             runner.run_tool,
             runner.compute_tool,
             runner.describe_call,

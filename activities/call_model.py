@@ -23,8 +23,17 @@ from activities.prompts import instructions
 from activities.providers.errors import ModelError
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, Provider
-from activities.transcripts import Transcripts
-from workflows.contracts import AgentSpec, CallModel, Entry, LoadAgent, ModelReply, Turn
+from activities.transcripts import Transcripts, fetch_page
+from workflows.contracts import (
+    AgentSpec,
+    CallModel,
+    Entry,
+    LoadAgent,
+    ModelReply,
+    ReadSegment,
+    TranscriptPage,
+    Turn,
+)
 
 log = logging.getLogger(__name__)
 LONGEST_DELAY = 300.0
@@ -42,6 +51,7 @@ class Timing:
     retry_seconds: float = 1.0
     model_attempts: int = 6
     history_events: int = 4000
+    adopt_seconds: float = 43_200.0
 
 
 class ModelCaller:
@@ -63,8 +73,16 @@ class ModelCaller:
                 "retry_seconds": timing.retry_seconds,
                 "model_attempts": timing.model_attempts,
                 "history_events": timing.history_events,
+                "adopt_seconds": timing.adopt_seconds,
             }
         )
+
+    @activity.defn
+    async def read_segment(self, request: ReadSegment) -> TranscriptPage:
+        attempt = Attempt()
+        async with attempt.beating():
+            job = attempt.info.workflow_id or ""
+            return await fetch_page(activity.client(), job, request.run_id, request.start)
 
     @activity.defn
     async def call_model(self, request: CallModel) -> ModelReply:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
 
 from workflows.contracts import CallModel, Entry, TranscriptPage
 
@@ -17,6 +19,26 @@ CACHED_BYTES = 256 * 1024 * 1024
 
 ENTRY_BYTES = 1000
 """What an entry takes beside its texts."""
+
+
+async def fetch_page(client: Client, job: str, run_id: str, start: int) -> TranscriptPage:
+    """A page of what a run of a job recorded, from entry `start` on, asked of its workflow.
+
+    Raises a final `TranscriptLost` when the server has forgotten the run; what else fails may be tried again.
+    """
+    handle = client.get_workflow_handle(job, run_id=run_id)
+    try:
+        page: TranscriptPage = await handle.query("transcript", start, result_type=TranscriptPage)
+        return page
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise
+        raise ApplicationError(
+            f"the server no longer has run {run_id} of job {job}, which recorded a part of what was said: the"
+            " namespace's retention is shorter than SUREFOOT_ADOPT_SECONDS, or the run was deleted",
+            type="TranscriptLost",
+            non_retryable=True,
+        ) from None
 
 
 @dataclass
@@ -52,9 +74,8 @@ class Transcripts:
         if len(entries) == length:
             return entries
         self.misses += 1
-        handle = client.get_workflow_handle(job, run_id=run_id)
         while len(entries) < length:
-            page = await handle.query("transcript", len(entries), result_type=TranscriptPage)
+            page = await fetch_page(client, job, run_id, len(entries))
             if not page.entries:
                 raise LookupError(
                     f"run {run_id} of job {job} has {page.total} transcript entries, {length} were expected:"

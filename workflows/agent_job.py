@@ -6,6 +6,7 @@ failed, and what goes wrong in a handler is refused to its sender.
 
 import asyncio
 from contextlib import suppress
+from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
@@ -15,6 +16,7 @@ from workflows.contracts import (
     AgentSpec,
     Decided,
     Decision,
+    Entry,
     JobEnd,
     JobStart,
     JobState,
@@ -23,6 +25,7 @@ from workflows.contracts import (
     Message,
     Outcome,
     Pending,
+    ReadSegment,
     Resolution,
     Result,
     Spent,
@@ -68,9 +71,12 @@ class AgentJob:
     async def run(self, *sent: object) -> JobEnd:
         if self._fault:
             raise ApplicationError(self._fault, type="BadStart", non_retryable=True)
-        if not self._start.resumed:
-            self._transcript.append(*self._left_open, Message(text=self._start.message, by=self._start.by))
         try:
+            try:
+                await self._adopt()
+            finally:
+                if not self._start.resumed:
+                    self._transcript.append(*self._left_open, Message(text=self._start.message, by=self._start.by))
             end = await self._work()
         except BaseException as error:
             if not isinstance(error, Exception) and not is_cancelled_exception(error):
@@ -79,6 +85,23 @@ class AgentJob:
         with suppress(asyncio.CancelledError):
             await self._desk.settled()
         return self._end(end)
+
+    async def _adopt(self) -> None:
+        """Record anew what runs recorded that ended long ago: the server will forget them, and this job may last."""
+        due, spec = self._desk.adoption_due(), self._state.spec
+        if due is None or due > timedelta(0) or spec is None:
+            return
+        entries: list[Entry] = []
+        for segment in self._transcript.earlier:
+            wanted = len(entries) + segment.entries
+            while len(entries) < wanted:
+                start = segment.entries - (wanted - len(entries))
+                request = ReadSegment(run_id=segment.run_id, start=start)
+                page = await workflow.execute_activity(steps.read_segment, request, **policies.model(spec))
+                if not page.entries:
+                    raise ValueError(f"run {segment.run_id} has {page.total} entries, {segment.entries} were expected")
+                entries += page.entries[: wanted - len(entries)]
+        self._transcript.adopt(entries)
 
     async def _work(self) -> Outcome:
         if self._state.spec is None or not self._start.resumed:
@@ -109,12 +132,13 @@ class AgentJob:
         if is_cancelled_exception(error):
             return await self._loop.cancelled() if self._loop else outcome(self._state, "cancelled")
         workflow.logger.error("the job's own code failed", exc_info=error)
-        return outcome(self._state, "failed", error=f"{type(error).__name__}: {error}")
+        text = reason(error) if isinstance(error, ActivityError) else f"{type(error).__name__}: {error}"
+        return outcome(self._state, "failed", error=text)
 
     def _end(self, end: Outcome) -> JobEnd:
         self._desk.show_end(end.status)
         info = workflow.info()
-        self._state.earlier = self._transcript.segments(info.run_id)
+        self._state.earlier = self._transcript.segments(info.run_id, workflow.now())
         self._state.entries = len(self._transcript)
         emptied: dict[str, object] = {"calls": [], "steers": [], "findings": [], "early": {}}
         result = JobEnd(outcome=end, carry=self._state.model_copy(update=emptied))

@@ -221,10 +221,11 @@ Entry = Annotated[Message | Turn | Result | Note, Field(discriminator="kind")]
 
 
 class Segment(Record):
-    """The first `entries` transcript entries that the run `run_id` of this job recorded."""
+    """The first `entries` transcript entries that the run `run_id` of this job recorded, until it `ended`."""
 
     run_id: str
     entries: int
+    ended: datetime | None = None
 
 
 class TranscriptPage(Record):
@@ -256,6 +257,7 @@ class AgentSpec(Record):
     retry_seconds: float = 1.0
     heartbeat_seconds: float = 8.0
     history_events: int = 4000
+    adopt_seconds: float = 43_200.0
 
 
 class CallModel(Record):
@@ -273,6 +275,13 @@ class CallModel(Record):
     new: list[Entry] | None = None
     length: int = 0
     closing: Status | None = None
+
+
+class ReadSegment(Record):
+    """What an earlier run of this job recorded, from entry `start` on."""
+
+    run_id: str
+    start: int = 0
 
 
 CallKind = Literal["read", "write", "pure", "invalid"]

@@ -5,6 +5,7 @@ written here, so that they can't disagree with the state they are derived from.
 """
 
 import asyncio
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from pydantic_core import to_json
@@ -184,10 +185,20 @@ class Desk:
         info = workflow.info()
         # Counted from the run's beginning: a run that could not take one step before it moved on would do so for ever.
         grown = info.get_current_history_length() - self._begun
-        return grown >= self._state.spec.history_events or (grown > 0 and info.is_continue_as_new_suggested())
+        if grown >= self._state.spec.history_events or (grown > 0 and info.is_continue_as_new_suggested()):
+            return True
+        left = self.adoption_due()
+        return left is not None and left <= timedelta(0)
+
+    def adoption_due(self) -> timedelta | None:
+        """In how long a new run has to adopt what earlier ones recorded; None if there is no such thing to do."""
+        ended = self._transcript.oldest_end()
+        if ended is None or self._too_big or self._state.spec is None:
+            return None
+        return ended + timedelta(seconds=self._state.spec.adopt_seconds) - workflow.now()
 
     def carry(self) -> JobState:
-        segments = self._transcript.segments(workflow.info().run_id)
+        segments = self._transcript.segments(workflow.info().run_id, workflow.now())
         return self._state.model_copy(update={"earlier": segments, "entries": len(self._transcript)})
 
     def rest(self) -> JobState:

@@ -7,6 +7,7 @@ entered again; every activity goes through `_activity`, so that a cancelled job 
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import TypeVar
 
@@ -111,10 +112,11 @@ class Loop:
         """Wait for people: the clock stands still, and the history may start anew."""
         self.allowance.stop_clock(workflow.now())
         self.desk.show()
-        await workflow.wait_condition(lambda: ready() or self._may_move())
         while not ready():
-            await self.desk.continue_as_new()
-            await workflow.wait_condition(lambda: ready() or self._may_move())
+            with suppress(TimeoutError):
+                await workflow.wait_condition(lambda: ready() or self._may_move(), timeout=self.desk.adoption_due())
+            if not ready() and self._may_move():
+                await self.desk.continue_as_new()
         self.allowance.start_clock(workflow.now())
         self.desk.show()
 

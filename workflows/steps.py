@@ -14,8 +14,10 @@ from workflows.contracts import (
     DescribeCall,
     LoadAgent,
     ModelReply,
+    ReadSegment,
     RunTool,
     ToolReply,
+    TranscriptPage,
 )
 
 
@@ -28,6 +30,12 @@ async def load_agent(request: LoadAgent) -> AgentSpec:
 @activity.defn
 async def call_model(request: CallModel) -> ModelReply:
     """Ask the model once."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def read_segment(request: ReadSegment) -> TranscriptPage:
+    """A page of what an earlier run recorded."""
     raise NotImplementedError
 
 

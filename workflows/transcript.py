@@ -1,8 +1,12 @@
 """What was said, each entry once: the entries that this run recorded, and where the earlier ones lie.
 
 An entry is in history as the result of the activity (or the input, or the signal) that made it, so it is rebuilt by
-replay and never carried along: a later run of the job points at the earlier run and its number of entries.
+replay and never carried along: a later run of the job points at the earlier run and its number of entries. Since the
+server forgets closed runs after a while, a run adopts what lies in runs that ended long ago before it records anything.
 """
+
+from collections.abc import Sequence
+from datetime import datetime
 
 from workflows.contracts import Entry, Segment, TranscriptPage
 
@@ -37,6 +41,16 @@ class Transcript:
         self._handed = len(self.own)
         return base, new
 
+    def oldest_end(self) -> datetime | None:
+        """When the first of the earlier runs ended."""
+        return min((segment.ended for segment in self.earlier if segment.ended is not None), default=None)
+
+    def adopt(self, entries: Sequence[Entry]) -> None:
+        """Take over all that earlier runs recorded. Only at a run's beginning: what comes later keeps its number."""
+        assert not self.own, "this run has recorded entries already"
+        self.earlier = []
+        self.append(*entries)
+
     def page(self, start: int) -> TranscriptPage:
         """Own entries from `start` on, as many as a page holds, at least one if there is one."""
         end, size = start, 0
@@ -45,7 +59,7 @@ class Transcript:
             end += 1
         return TranscriptPage(start=start, entries=self.own[start:end], total=len(self.own), earlier=self.earlier)
 
-    def segments(self, run_id: str) -> list[Segment]:
+    def segments(self, run_id: str, now: datetime) -> list[Segment]:
         """What the next run is told: the earlier segments and this run's own."""
-        own = [Segment(run_id=run_id, entries=len(self.own))] if self.own else []
+        own = [Segment(run_id=run_id, entries=len(self.own), ended=now)] if self.own else []
         return [*self.earlier, *own]

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import pytest
 from temporalio.client import Client as Temporal
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.transcripts import ENTRY_BYTES, Transcripts
 from workflows.contracts import CallModel, Entry, Message, Segment, TranscriptPage
@@ -142,3 +144,14 @@ async def test_jobs_that_push_each_other_out_all_come_to_an_end(cached_bytes: in
     )
 
     assert read == [runs[run] for run in runs for _ in range(3)]
+
+
+async def test_a_run_that_the_server_forgot_is_said_so_and_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forgotten(*_: Any, **__: Any) -> TranscriptPage:
+        raise RPCError("workflow execution not found", RPCStatusCode.NOT_FOUND, b"")
+
+    monkeypatch.setattr(Run, "query", forgotten)
+    with pytest.raises(ApplicationError, match="no longer has run r1 of job job") as caught:
+        await Transcripts().read(Jobs()(), "job", "run", request(0, [], 0, [Segment(run_id="r1", entries=2)]))
+
+    assert (caught.value.type, caught.value.non_retryable) == ("TranscriptLost", True)

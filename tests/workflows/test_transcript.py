@@ -1,8 +1,12 @@
 """The transcript as the workflow keeps it: what is handed over, in which pages it is read, where earlier parts lie."""
 
+from datetime import UTC, datetime
+
 from tests.workflows.scripting import kinds
 from workflows.contracts import Entry, Message, Note, Segment
 from workflows.transcript import HANDED_BYTES, PAGE_BYTES, Transcript
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def filled(*texts: str, earlier: list[Segment] | None = None) -> Transcript:
@@ -66,6 +70,6 @@ def test_length_and_segments_count_earlier_runs() -> None:
     transcript = filled("a", "b", earlier=earlier)
 
     assert len(transcript) == 9
-    assert transcript.segments("r3") == [*earlier, Segment(run_id="r3", entries=2)]
+    assert transcript.segments("r3", NOW) == [*earlier, Segment(run_id="r3", entries=2, ended=NOW)]
     assert transcript.page(0).earlier == earlier
-    assert filled(earlier=earlier).segments("r3") == earlier
+    assert filled(earlier=earlier).segments("r3", NOW) == earlier
