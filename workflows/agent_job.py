@@ -5,6 +5,7 @@ failed, and what goes wrong in a handler is refused to its sender.
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from workflows import policies, steps
 from workflows.contracts import (
     AgentSpec,
+    CallState,
     Decided,
     Decision,
     Entry,
@@ -61,7 +63,8 @@ class AgentJob:
         except ValueError as error:
             self._start = JobStart(agent="")
             self._fault = f"this is no job: {error}"
-        self._left_open = _left_open(self._start)
+        carry = self._start.carry
+        self._left_open = _left_open(carry.calls) if carry and not self._start.resumed else []
         self._state = _state(self._start)
         self._transcript = Transcript(self._state.earlier)
         self._gate = Gate(self._state)
@@ -136,6 +139,9 @@ class AgentJob:
         return outcome(self._state, "failed", error=text)
 
     def _end(self, end: Outcome) -> JobEnd:
+        # However it ended, no call stays without its result, and nothing that a person said meanwhile is lost.
+        steers = [Message(text=steer.text, by=steer.by) for steer in self._state.steers]
+        self._transcript.append(*_left_open(self._state.calls), *steers)
         self._desk.show_end(end.status)
         info = workflow.info()
         self._state.earlier = self._transcript.segments(info.run_id, workflow.now())
@@ -244,8 +250,6 @@ def _state(start: JobStart) -> JobState:
     )
 
 
-def _left_open(start: JobStart) -> list[Result]:
-    """Results for calls that an ended run left without one, so that every provider takes the transcript."""
-    if start.resumed or start.carry is None:
-        return []
-    return [call.result or interrupted(call) for call in start.carry.calls if not call.told]
+def _left_open(calls: Sequence[CallState]) -> list[Result]:
+    """Results for calls that their run left without one, so that every provider takes the transcript."""
+    return [call.result or interrupted(call) for call in calls if not call.told]

@@ -68,8 +68,6 @@ class Loop:
     async def run(self) -> Outcome:
         end = await self._rounds()
         self.allowance.tick(workflow.now())
-        # What a person said while the job came to its end is there for the reply.
-        self._take_steers()
         return end
 
     async def _rounds(self) -> Outcome:
@@ -503,7 +501,6 @@ class Loop:
             if call.result.status == "not_executed":
                 outcomes.note_not_done(self.state, call, call.result.content)
         self._tell()
-        self._take_steers()
         self.state.calls = []
         return outcomes.outcome(self.state, "cancelled")
 

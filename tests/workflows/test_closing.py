@@ -9,9 +9,11 @@ from activities.agents import Agent
 from activities.errors import OutcomeUnknown
 from activities.tools import tool
 from tests.conftest import Host
+from tests.judge_transcript import judge_transcript
 from tests.waiting import until
 from tests.workflows.scripting import call, calls, kinds, look_up, looks, note, save, watched
 from workflows.contracts import JobView, Limits, Resolution, Result, Status, Turn
+from workflows.loop import Loop
 
 ORDER = "Sum up in plain text what was found out"
 
@@ -258,6 +260,30 @@ async def test_the_end_says_how_it_came_and_whether_somebody_must_look(
         outcome = await (await client.start("a", "go")).outcome()
 
     assert (outcome.status, outcome.requires_human, outcome.summary) == (status, requires_human, summary)
+
+
+async def test_a_fault_in_the_middle_of_a_round_leaves_a_transcript_to_go_on_from(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fault(*_: object) -> None:
+        raise LookupError("no such thing")
+
+    script, _ = watched(
+        calls(call("note", text="a"), call("look_up", key="b"), call("note", text="c")), {"text": "done"}
+    )
+    monkeypatch.setattr(Loop, "_together", fault)
+    async with host(Agent("a", script, tools=[look_up, note])) as client:
+        job = await client.start("a", "go")
+        outcome = await job.outcome()
+        first = await job.transcript()
+        await client.reply(job.id, "go on")
+        final = await job.outcome()
+        transcript = await job.transcript()
+
+    judge_transcript(transcript)
+    assert (outcome.status, outcome.error, outcome.requires_human) == ("failed", "LookupError: no such thing", True)
+    assert [entry.status for entry in first if isinstance(entry, Result)] == ["ok", "not_executed", "not_executed"]
+    assert (final.status, kinds(transcript)) == ("complete", "MTRRRMT")
 
 
 async def test_a_job_of_an_agent_that_does_not_exist_fails_and_can_be_replied_to_once_it_does(host: Host) -> None:
