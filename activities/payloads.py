@@ -19,7 +19,12 @@ from google.protobuf.message import DecodeError
 from temporalio.api.common.v1 import Payload
 from temporalio.common import RawValue
 from temporalio.contrib.pydantic import PydanticPayloadConverter, ToJsonOptions
-from temporalio.converter import DataConverter, PayloadCodec
+from temporalio.converter import (
+    DataConverter,
+    DefaultFailureConverter,
+    DefaultFailureConverterWithEncodedAttributes,
+    PayloadCodec,
+)
 
 ZSTD = b"binary/surefoot-zstd"
 AES = b"binary/surefoot-aesgcm"
@@ -151,8 +156,11 @@ def keys_from(text: str) -> dict[str, bytes]:
 
 def data_converter(environment: Mapping[str, str] = os.environ) -> DataConverter:
     """What every client and worker of Surefoot uses."""
+    keys = keys_from(environment.get(KEYS, ""))
     return dataclasses.replace(
         DataConverter.default,
         payload_converter_class=Converter,
-        payload_codec=Codec(keys_from(environment.get(KEYS, ""))),
+        payload_codec=Codec(keys),
+        # Error texts quote what failed, and the codec sees them only if they are made payloads.
+        failure_converter_class=DefaultFailureConverterWithEncodedAttributes if keys else DefaultFailureConverter,
     )
