@@ -25,6 +25,11 @@ def reaching(job: str) -> Iterator[None]:
 
 def _ours(job: str, error: RPCError) -> SurefootError:
     if error.status == RPCStatusCode.NOT_FOUND:
+        if error.message.startswith("Namespace "):
+            return ServerNotReached(
+                f"the Temporal server says: {error.message} Set TEMPORAL_NAMESPACE to one that it has, or make it:"
+                " temporal operator namespace create --namespace NAME"
+            )
         if "already completed" in error.message:
             return JobEnded(f"job {job} has ended; go on with: surefoot reply {job} TEXT")
         return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")

@@ -65,9 +65,11 @@ def approve(job: str, call: str, arguments: str | None, digest: str | None, app:
     edited = arguments_from(text) if text is not None else None
 
     async def decide(opened: Session, handle: Job) -> Applied:
+        if digest is not None:
+            return await handle.approve(call, digest=digest, arguments=edited, by=me())
         pending = await _pending(opened, handle, call)
         say(call_text(pending.tool, edited if edited is not None else pending.arguments))
-        return await handle.approve(call, digest=digest or pending.digest, arguments=edited, by=me())
+        return await handle.approve(call, digest=pending.digest, arguments=edited, by=me())
 
     _decide(job, app, as_json, call, decide, "approved")
 

@@ -7,8 +7,7 @@ import click
 
 from surefoot.cli import exits
 from surefoot.cli.output import say
-from surefoot.cli.session import app_option, app_path, beside, load, needs_app, session
-from surefoot.connection import connect
+from surefoot.cli.session import app_option, app_path, beside, load, needs_app, remote, session
 from surefoot.embedded import serve_foreground
 from surefoot.embedded.workers import serve
 from surefoot.settings import SettingsError, read_settings
@@ -53,7 +52,7 @@ def worker(app: str | None) -> None:
         from worker import main
 
         with exits.telling():  # worker.py knows nothing of exit codes
-            asyncio.run(connect(**settings.connect_config()))
+            asyncio.run(remote(settings))
         sys.exit(main(["--app", str(file), "--task-queue", settings.queue()]))
 
     async def work() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+from temporalio.client import Client as Temporal
 
 from activities.apps import App, load_app
 from surefoot.cli.output import say
@@ -24,11 +25,12 @@ from surefoot.embedded import lease, wait_until_ready
 from surefoot.embedded.home import DATABASE, Home
 from surefoot.embedded.worker_record import read
 from surefoot.embedded.workers import alive, serve, spawn
-from surefoot.errors import NoSuchJob, NoWorker
+from surefoot.errors import NoSuchJob, NoWorker, ServerNotReached
 from surefoot.settings import Settings, SettingsError, read_settings
 
 WORKER_IDLE_SECONDS = 15.0
 REMIND_SECONDS = 1.5
+CONNECT_SECONDS = 8.0
 T = TypeVar("T")
 
 
@@ -91,7 +93,7 @@ async def session(app: str | None = None, *, new: bool = False) -> AsyncIterator
     """
     settings = read_settings(app=app_path(app))
     if not settings.embedded:
-        temporal = await connect(**settings.connect_config())
+        temporal = await remote(settings)
         yield Session(settings, Client(temporal, task_queue=settings.queue()), app_path(app))
         return
     if not new and not (settings.home / DATABASE).exists():
@@ -103,6 +105,18 @@ async def session(app: str | None = None, *, new: bool = False) -> AsyncIterator
         config = settings.connect_config(held.address)
         temporal = await wait_until_ready(lambda: connect(**config), address=held.address)
         yield Session(settings, Client(temporal, task_queue=settings.queue()), app_path(app))
+
+
+async def remote(settings: Settings) -> Temporal:
+    """A connection to the server that the settings name. Raises `ServerNotReached`, also for one that stays silent."""
+    config = settings.connect_config()
+    try:
+        return await asyncio.wait_for(connect(**config), CONNECT_SECONDS)
+    except TimeoutError:
+        raise ServerNotReached(
+            f"nothing answered at {config.get('target_host')} within {CONNECT_SECONDS:g} s, though something listens or"
+            " swallows what is sent there: check TEMPORAL_ADDRESS, and that no firewall lies between"
+        ) from None
 
 
 class NoJobs(NoSuchJob):
