@@ -67,7 +67,10 @@ async def _look(app: str | None) -> AsyncIterator[Finding]:
         yield _version(package)
     for finding in _app(app or os.environ.get("SUREFOOT_APP")):
         yield finding
-    yield _encryption()
+    encryption = _encryption()
+    yield encryption
+    if not encryption.ok:
+        return  # no connection can be had
     try:
         settings = read_settings(app=app_path(app))
     except SettingsError as error:

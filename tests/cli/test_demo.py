@@ -1,0 +1,28 @@
+"""`surefoot demo` keeps its promise: a worker killed in the middle, and every tool ran once."""
+
+import pytest
+
+from tests.cli.running import Place, until
+
+pytestmark = pytest.mark.crash
+
+
+def test_the_demo_asks_at_a_terminal_and_leaves_nothing_behind(place: Place) -> None:
+    terminal = place.terminal("demo", TEMPORAL_ADDRESS="127.0.0.1:1", TEMPORAL_NAMESPACE="elsewhere")
+    terminal.expect("kill -9 ", seconds=60)
+    terminal.expect("[a]pprove, [e]dit and approve, a[n]swer in its place, [d]eny? ", seconds=60)
+    terminal.type("a\n")
+    code = terminal.end(seconds=60)
+
+    assert (code, terminal.text.count("1 time\n")) == (0, 3)
+    assert "the worker is gone in the middle of payment_history" in terminal.text
+    assert terminal.sane()
+    until(lambda: place.processes() == [])
+
+
+def test_the_demo_decides_by_itself_where_nobody_can(place: Place) -> None:
+    ended = place.run("demo", seconds=90)
+
+    assert (ended.code, ended.out.count("1 time\n")) == (0, 3)
+    assert "approved by the demo, since nobody is at a terminal" in ended.out
+    assert "\x1b" not in ended.out
