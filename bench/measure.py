@@ -1,7 +1,8 @@
 """`python -m bench.measure SYSTEM JOBS ROUNDS PLACE SERVER SECONDS`: one system in one shape, in this fresh process.
 
-Prints one JSON object, the fields of `Measured`. The process is new for each measurement, so its peak memory is that of
-this shape alone; a short job before the clock starts pays for imports and connections.
+Prints one JSON object, the fields of `Measured`, before the worker is stopped: one whose job was killed may never stop.
+The process is new for each measurement, so its peak memory is that of this shape alone; a short job before the clock
+starts pays for imports and connections.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ class Measured:
     problem: str | None = None
 
 
-async def measure(system: System, shape: Shape, place: str, server: int | None, limit: float) -> Measured:
+async def measure(system: System, shape: Shape, place: str, server: int | None, limit: float) -> None:
     measured = Measured()
     jobs = [f"bench-{time.time_ns()}-{number}" for number in range(shape.jobs)]
     async with system.hosting(place) as run:
@@ -49,9 +50,10 @@ async def measure(system: System, shape: Shape, place: str, server: int | None, 
             measured.problem = await _bounded(_all(run, jobs, shape.rounds), limit)
         measured.rounds = shape.all_rounds if measured.problem is None else slices.taken - before
         measured.peak_bytes = own_peak_bytes()
-    record = await system.recorded(place, jobs[0])
-    measured.events, measured.bytes = record.events, record.bytes
-    return measured
+        record = await system.recorded(place, jobs[0])
+        measured.events, measured.bytes = record.events, record.bytes
+        sys.stdout.write(json.dumps(asdict(measured)) + "\n")
+        sys.stdout.flush()
 
 
 @contextmanager
@@ -89,8 +91,7 @@ def main(arguments: list[str]) -> None:
     name, jobs, rounds, place, server, limit = arguments
     system = cast(System, importlib.import_module(f"bench.systems.{name}"))
     shape = Shape(int(jobs), int(rounds))
-    measured = asyncio.run(measure(system, shape, place, int(server) or None, float(limit)))
-    sys.stdout.write(json.dumps(asdict(measured)) + "\n")
+    asyncio.run(measure(system, shape, place, int(server) or None, float(limit)))
 
 
 if __name__ == "__main__":

@@ -63,14 +63,17 @@ def _measured(contestant: Contestant, shape: Shape, limit: float) -> Measured:
     with _place(contestant) as (place, server):
         module = [str(contestant.python), "-m", "bench.measure", contestant.module]
         line = [*module, str(shape.jobs), str(shape.rounds), place, str(server), str(limit)]
+        process = subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=limit + GRACE_SECONDS)
+            said, complained = process.communicate(timeout=limit + GRACE_SECONDS)
+            end = f"its process ended with {process.returncode}"
         except subprocess.TimeoutExpired:
-            return Measured(problem=f"its process did not end within {limit + GRACE_SECONDS:g} s")
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        return Measured(problem=f"its process ended with {done.returncode}: {last[:300]}")
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+            process.kill()
+            said, complained = process.communicate()
+            end = f"its process did not end within {limit + GRACE_SECONDS:g} s"
+    for result in (line for line in said.splitlines() if line.startswith("{")):  # the SDK logs there too
+        return Measured(**json.loads(result))
+    return Measured(problem=f"{end}: {(complained.strip().splitlines() or ['it said nothing'])[-1][:300]}")
 
 
 @contextmanager
