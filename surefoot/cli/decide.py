@@ -41,7 +41,7 @@ def _decide(
     exits.run(work())
 
 
-async def _pending(opened: Session, job: Job, call: str) -> Pending:
+async def pending_call(opened: Session, job: Job, call: str) -> Pending:
     """The call as it waits; where no worker is up to tell, from the list that the server keeps."""
     try:
         return await job.pending(call)
@@ -67,7 +67,7 @@ def approve(job: str, call: str, arguments: str | None, digest: str | None, app:
     async def decide(opened: Session, handle: Job) -> Applied:
         if digest is not None:
             return await handle.approve(call, digest=digest, arguments=edited, by=me())
-        pending = await _pending(opened, handle, call)
+        pending = await pending_call(opened, handle, call)
         say(call_text(pending.tool, edited if edited is not None else pending.arguments))
         return await handle.approve(call, digest=pending.digest, arguments=edited, by=me())
 
@@ -85,7 +85,7 @@ def answer(job: str, call: str, text: str, digest: str | None, app: str | None, 
     """Answer a pending call in the tool's place; the tool does not run."""
 
     async def decide(opened: Session, handle: Job) -> Applied:
-        seen = digest or (await _pending(opened, handle, call)).digest
+        seen = digest or (await pending_call(opened, handle, call)).digest
         return await handle.answer(call, text, digest=seen, by=me())
 
     _decide(job, app, as_json, call, decide, "answered")
@@ -102,7 +102,7 @@ def deny(job: str, call: str, reason: str | None, digest: str | None, app: str |
     """Refuse a pending call; the model is told, and the job goes on."""
 
     async def decide(opened: Session, handle: Job) -> Applied:
-        seen = digest or (await _pending(opened, handle, call)).digest
+        seen = digest or (await pending_call(opened, handle, call)).digest
         return await handle.deny(call, reason=reason, digest=seen, by=me())
 
     _decide(job, app, as_json, call, decide, "denied")

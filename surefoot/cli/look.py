@@ -17,10 +17,10 @@ from workflows.contracts import Entry, Result
 @click.command()
 @click.option("--agent", help="Only jobs of this agent.")
 @click.option("--state", type=click.Choice(["running", "waiting", "paused", "ended"]), help="Only jobs in this state.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="How many, newest first.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="How many.")
 @json_option
 def jobs(agent: str | None, state: str | None, limit: int, as_json: bool) -> None:
-    """List jobs, the newest first."""
+    """List jobs: those under way, then those that have ended, the last one first."""
 
     async def work() -> None:
         try:

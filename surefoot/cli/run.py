@@ -35,7 +35,7 @@ from workflows.contracts import JobView, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_ID_BYTES = 1000
-LOOK_SECONDS = 5.0
+LOOK_SECONDS = 3.0
 """How long `--detach` waits to see where the job stands."""
 
 

@@ -23,13 +23,16 @@ def test_where_nothing_was_ever_started_lists_are_empty_at_once(place: Place, co
     assert not place.home.exists()
 
 
-def test_jobs_are_listed_newest_first_with_their_stable_keys(shop: Place) -> None:
+def test_jobs_are_listed_with_their_stable_keys_those_under_way_before_those_that_ended(shop: Place) -> None:
+    shop.run("run", "shop", "x", "--id", "listed-waiting")
     shop.run("run", "plain", "x", "--id", "listed-one")
     shop.run("run", "capped", "x", "--id", "listed-two")
-    rows = json.loads(shop.run("jobs", "--limit", "2", "--json").out)
+    rows = json.loads(shop.run("jobs", "--json", "--limit", "1000").out)
+    ours = [row for row in rows if row["job"].startswith("listed-")]
 
-    assert [list(row) for row in rows] == [["job", "agent", "state", "status", "started_at", "ended_at"]] * 2
-    assert [(row["job"], row["agent"], row["state"], row["status"]) for row in rows] == [
+    assert [list(row) for row in ours] == [["job", "agent", "state", "status", "started_at", "ended_at"]] * 3
+    assert [(row["job"], row["agent"], row["state"], row["status"]) for row in ours] == [
+        ("listed-waiting", "shop", "waiting", None),
         ("listed-two", "capped", "ended", "hit_iteration_cap"),
         ("listed-one", "plain", "ended", "complete"),
     ]
@@ -40,7 +43,7 @@ def test_a_piped_list_has_a_line_for_each_job_however_long(shop: Place) -> None:
     job = "long-" + "x" * 200
     shop.run("run", "plain", "x", "--id", job)
 
-    lines = shop.run("jobs", "--limit", "3").out.splitlines()
+    lines = shop.run("jobs", "--state", "ended", "--limit", "3").out.splitlines()
 
     assert lines[1].split()[:4] == [job, "plain", "ended", "complete"]
 
@@ -121,7 +124,7 @@ def test_colour_is_for_terminals_that_want_it(shop: Place) -> None:
 
 def test_a_narrow_terminal_folds_a_list_within_its_columns(shop: Place) -> None:
     shop.run("run", "plain", "x", "--id", "narrow-" + "y" * 60)
-    terminal = shop.terminal("jobs", "--limit", "3", columns=40)
+    terminal = shop.terminal("jobs", "--state", "ended", "--limit", "3", columns=40)
     terminal.end()
 
     assert max(len(line) for line in terminal.text.splitlines()) <= 40

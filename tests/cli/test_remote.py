@@ -7,12 +7,20 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from temporalio.client import Client as Temporal
 
+from surefoot.cli.decide import pending_call
+from surefoot.cli.session import Session
+from surefoot.errors import NoWorker
+from surefoot.job import Job
+from surefoot.settings import read_settings
 from tests.cli.running import Place, until
+from tests.conftest import Host
+from tests.workflows.gated import Ledger, call, started, writer
 
 pytestmark = pytest.mark.server
 
@@ -98,15 +106,17 @@ def test_without_a_worker_a_job_is_left_for_one(remote: Place) -> None:
     assert (ended.code, document["job"], document["agent"], document["state"]) == (0, "for-later", "plain", "running")
 
 
-def test_a_decision_without_a_worker_is_kept_by_the_server(remote: Place) -> None:
-    with serving(remote):
-        assert remote.run("run", "shop", "cups?", "--id", "kept-word").code == 4
+async def test_a_call_that_waits_can_be_decided_on_while_no_worker_is_up(host: Host) -> None:
+    async with host(writer("w", [call("save", key="a")], tools=[Ledger().tool()])) as client:
+        job, (pending,) = await started(client, "w")
+    opened = Session(read_settings({"TEMPORAL_ADDRESS": "anywhere:7233"}), client)
+    impatient = Job(client.temporal, job.id, answer_within=timedelta(seconds=0.5))
 
-    [item] = [each for each in json.loads(remote.run("inbox", "--json").out) if each["job"] == "kept-word"]
+    found = await pending_call(opened, impatient, pending.call)
 
-    ended = remote.run("approve", "kept-word", "c2-1", "--digest", item["digest"], "--json")
-
-    assert (ended.code, json.loads(ended.out)["status"]) == (0, "sent")
+    assert (found.call, found.digest) == (pending.call, pending.digest)
+    with pytest.raises(NoWorker):
+        await pending_call(opened, impatient, "c9-9")
 
 
 def test_an_address_where_nobody_listens_ends_with_5_soon(place: Place) -> None:
