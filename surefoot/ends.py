@@ -18,6 +18,7 @@ from temporalio.client import (
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
+from surefoot.asking import ask
 from surefoot.errors import JobRunning, NoWorker
 from surefoot.rpc import reaching
 from workflows.contracts import JobEnd, JobState, Outcome
@@ -65,7 +66,7 @@ async def _end_of_failure(
     if not (isinstance(cause, ApplicationError) and cause.type == "BadStart"):
         handle = temporal.get_workflow_handle(job, run_id=description.run_id)
         try:
-            carry = await handle.query("carry", result_type=JobState, rpc_timeout=answer_within)
+            carry = await ask(handle, "carry", JobState, answer_within)
         except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError) as failed:
             raise NoWorker(f"job {job}: {text}; a worker must be up to read what it had done ({failed})") from None
     outcome = Outcome(status="failed", error=text, summary=text, requires_human=True, usage=carry.overall.usage)

@@ -17,6 +17,7 @@ from temporalio.client import (
 )
 
 from surefoot import deciding
+from surefoot.asking import ask
 from surefoot.deciding import Applied
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, NoWorker
@@ -151,9 +152,7 @@ class Job:
     async def _ask(self, query: str, kind: type[Any], run_id: str | None, *arguments: Any) -> Any:
         with reaching(self.id):
             try:
-                return await self.handle(run_id).query(
-                    query, args=list(arguments), result_type=kind, rpc_timeout=self.answer_within
-                )
+                return await ask(self.handle(run_id), query, kind, self.answer_within, arguments)
             except WorkflowQueryFailedError as error:
                 raise NoWorker(f"job {self.id} can't be looked at: {error}") from None
 
