@@ -25,7 +25,6 @@ from temporalio.client import Client
 from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflowInfo
 from temporalio.envconfig import ClientConfig
 from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.service import GrpcCompression
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ExecuteActivityInput,
@@ -40,9 +39,10 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 from activities.apps import App, load_app
 from activities.artifacts import Artifacts
 from activities.call_model import ModelCaller, Timing
+from activities.connection import NotConnected, open_client
 from activities.errors import DefinitionError
 from activities.models import Models
-from activities.payloads import data_converter
+from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
@@ -50,6 +50,8 @@ from workflows.desk import PHASE
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
+CONNECT_SECONDS = 30.0
+WRONG_USE, NO_SERVER = 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
 
@@ -213,14 +215,9 @@ def runtime() -> Runtime:
 
 
 async def connect(**overrides: Any) -> Client:
-    """A client by Temporal's own settings: environment variables and profiles."""
-    config: dict[str, Any] = {
-        "target_host": "localhost:7233",
-        # Payloads come compressed from the codec: gzip on top saves little, and takes a tenth of both sides' time.
-        "grpc_compression": GrpcCompression.NONE,
-        **ClientConfig.load_client_connect_config(),
-    }
-    return await Client.connect(**(config | overrides), data_converter=data_converter())
+    """A client by Temporal's own settings: environment variables and profiles. Raises `NotConnected`."""
+    settings = dict(ClientConfig.load_client_connect_config())
+    return await open_client(settings | overrides, wait_seconds=CONNECT_SECONDS)
 
 
 class Activity(Interceptor):
@@ -294,7 +291,7 @@ def _leave_within(seconds: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until SIGINT or SIGTERM. 0 after a clean stop, 2 when the app can't be loaded."""
+    """Run until SIGINT or SIGTERM. 0 after a clean stop, 2 when app or settings can't be used, 5 without a server."""
     parser = argparse.ArgumentParser(prog="worker", description=__doc__)
     parser.add_argument("--app", default=os.environ.get("SUREFOOT_APP"), help="app file (SUREFOOT_APP)")
     parser.add_argument("--task-queue", default=os.environ.get("SUREFOOT_TASK_QUEUE") or DEFAULT_QUEUE)
@@ -305,11 +302,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_imports()
         app = load_app(options.app)
-    except (Shadowed, DefinitionError) as error:
+        idle = os.environ.get("SUREFOOT_WORKER_IDLE_SECONDS")
+        asyncio.run(_serve(app, options.task_queue, float(idle) if idle else None))
+    except (Shadowed, DefinitionError, BadKeys) as error:
         sys.stderr.write(f"worker: {error}\n")
-        return 2
-    idle = os.environ.get("SUREFOOT_WORKER_IDLE_SECONDS")
-    asyncio.run(_serve(app, options.task_queue, float(idle) if idle else None))
+        return WRONG_USE
+    except NotConnected as error:
+        sys.stderr.write(f"worker: {error}\n")
+        return NO_SERVER
     return 0
 
 

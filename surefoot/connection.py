@@ -1,101 +1,26 @@
-"""A connection to whatever Temporal server the settings name.
+"""A connection to whatever Temporal server the settings name."""
 
-The SDK's text is all there is to tell one failure from another, so `FAILURES` reads it: every entry stands for a text
-that the tests provoke with a real endpoint.
-"""
-
-import asyncio
 import os
-import re
-import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from temporalio.client import Client
-from temporalio.service import RPCError
 
-from activities.payloads import data_converter
+from activities.connection import NotConnected, open_client
 from surefoot.errors import ServerNotReached
 from surefoot.settings import read_settings
-
-DEFAULT_ADDRESS = "localhost:7233"
-RETRY_SECONDS = 0.5
-
-
-class Failure(NamedTuple):
-    """A kind of failed connection: what its text looks like, what to do, and whether waiting can help."""
-
-    pattern: str
-    advice: str
-    passes: bool
-
-
-FAILURES = (
-    Failure(
-        r"InvalidCertificate\(UnknownIssuer",
-        "the server's certificate is signed by nobody who is trusted here: set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the"
-        " certificate of its authority",
-        False,
-    ),
-    Failure(
-        r"InvalidCertificate\(NotValidForName",
-        "the server's certificate is made out to another name: connect by that name, or set TEMPORAL_TLS_SERVER_NAME",
-        False,
-    ),
-    Failure(
-        r"InvalidCertificate",
-        "the server's certificate is not valid: renew it, or check the clocks of both machines",
-        False,
-    ),
-    Failure(
-        r"InvalidContentType",
-        "the settings ask for TLS and the server speaks without it: set TEMPORAL_TLS=false, or use its TLS port",
-        False,
-    ),
-    Failure(
-        r"PrivateKeyParseError",
-        "the client's key can't be read: TEMPORAL_TLS_CLIENT_KEY_PATH has to name its private key in PEM, without"
-        " a password",
-        False,
-    ),
-    Failure(
-        r"code: (Unauthenticated|PermissionDenied)",
-        "the server does not accept who calls: check TEMPORAL_API_KEY and that it may use TEMPORAL_NAMESPACE",
-        False,
-    ),
-    Failure(
-        r"after connection.*tonic::transport::Error",
-        "it hung up on the first call. A server with TLS does so to a client without it (set TEMPORAL_TLS=true) and to"
-        " one whose certificate it does not know (set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH)",
-        True,
-    ),
-    Failure(
-        "",
-        "start one with `surefoot dev`, or set TEMPORAL_ADDRESS to where yours is",
-        True,
-    ),
-)
 
 
 async def connect(*, wait_seconds: float = 0.0, **overrides: Any) -> Client:
     """A Temporal client by Temporal's own settings, with Surefoot's data converter.
 
     `overrides` are arguments of `temporalio.client.Client.connect`. A server that does not answer yet is tried again
-    for `wait_seconds`; what waiting can't heal, such as a refused certificate, fails at once. Raises
-    `ServerNotReached`, and `SettingsError` for settings that can't be used.
+    for `wait_seconds`. Raises `ServerNotReached`, and `SettingsError` for settings that can't be used.
     """
-    config = _config(overrides)
-    deadline = time.monotonic() + wait_seconds
-    while True:
-        try:
-            return await Client.connect(**config, data_converter=data_converter())
-        except (RuntimeError, RPCError) as error:
-            failure = _failure(str(error))
-            if not failure.passes or time.monotonic() + RETRY_SECONDS > deadline:
-                raise ServerNotReached(
-                    f"can't connect to the Temporal server at {config['target_host']}: {failure.advice} ({error})"
-                ) from error
-        await asyncio.sleep(RETRY_SECONDS)
+    try:
+        return await open_client(_config(overrides), wait_seconds=wait_seconds)
+    except NotConnected as error:
+        raise ServerNotReached(str(error)) from error
 
 
 def _config(overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,8 +28,4 @@ def _config(overrides: Mapping[str, Any]) -> dict[str, Any]:
     if overrides.get("target_host"):
         # TLS, key or namespace from the environment belong to an address that the caller gives.
         environ["TEMPORAL_ADDRESS"] = str(overrides["target_host"])
-    return {"target_host": DEFAULT_ADDRESS, **(read_settings(environ).remote or {}), **overrides}
-
-
-def _failure(text: str) -> Failure:
-    return next(failure for failure in FAILURES if re.search(failure.pattern, text, re.DOTALL))
+    return {**(read_settings(environ).remote or {}), **overrides}

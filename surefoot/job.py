@@ -101,7 +101,6 @@ class Job:
 
     async def outcome(self) -> Outcome:
         """Wait for the job's end, however long it takes, and return how it ended."""
-        await self._describe()
         with reaching(self.id):
             try:
                 end: JobEnd = await self._temporal.get_workflow_handle(self.id, result_type=JobEnd).result()

@@ -174,9 +174,9 @@ class Script:
 
         Raises `Rejected` when the script has no more replies.
         """
-        index = turns_in(request.transcript)
         if self._function is not None:
-            return self._reply(self._function(request), f"reply {index + 1}")
+            return self._reply(self._function(request), f"reply {request.turn}")
+        index = turns_in(request.transcript)
         if request.tool_choice == "none":
             return self._closing
         if index < len(self._replies):

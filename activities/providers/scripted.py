@@ -109,17 +109,23 @@ def _summing_up(request: ModelRequest) -> Turn:
 
 
 def _usage(given: ScriptedUsage, request: ModelRequest, parts: Sequence[Part]) -> Usage:
-    counted_in = len(request.instructions) + sum(_characters(entry) for entry in request.transcript)
-    counted_out = sum(_part_characters(part) for part in parts)
     return Usage(
-        input_tokens=-(-counted_in // 4) if given.input_tokens is None else given.input_tokens,
-        output_tokens=-(-counted_out // 4) if given.output_tokens is None else given.output_tokens,
+        input_tokens=_input_tokens(request) if given.input_tokens is None else given.input_tokens,
+        output_tokens=_output_tokens(parts) if given.output_tokens is None else given.output_tokens,
         cached_tokens=given.cached_tokens,
         reasoning_tokens=given.reasoning_tokens,
         cost_usd=given.cost_usd,
         model_calls=1,
         unmeasured=given.unmeasured,
     )
+
+
+def _input_tokens(request: ModelRequest) -> int:
+    return -(-(len(request.instructions) + sum(_characters(entry) for entry in request.transcript)) // 4)
+
+
+def _output_tokens(parts: Sequence[Part]) -> int:
+    return -(-sum(_part_characters(part) for part in parts) // 4)
 
 
 def _characters(entry: Entry) -> int:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import pytest
 from temporalio.client import Client as Temporal
 
+from activities.connection import FAILURES
 from activities.payloads import Codec, Converter
-from surefoot.connection import FAILURES, connect
+from surefoot.connection import connect
 from surefoot.errors import ServerNotReached
 from surefoot.settings import SettingsError
 from tests.surefoot.endpoints import Doorman, Pair, listening, make_pair, tls_in_front_of
