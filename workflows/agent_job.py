@@ -13,6 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows import policies, steps
+from workflows.calls import interrupted
 from workflows.contracts import (
     AgentSpec,
     CallState,
@@ -38,7 +39,7 @@ from workflows.desk import VIEW_BYTES, Desk, fitting
 from workflows.failures import reason
 from workflows.gate import Gate
 from workflows.limits import NO_LIMITS
-from workflows.loop import Loop, interrupted
+from workflows.loop import Loop
 from workflows.outcomes import outcome
 from workflows.received import NAME_CHARS, received, received_start, unanswered
 from workflows.transcript import Transcript

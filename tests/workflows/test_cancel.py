@@ -12,7 +12,7 @@ from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.gated import cli
 from tests.workflows.states import GO_ON, States, assert_paired, told
-from workflows import loop
+from workflows import flight
 from workflows.contracts import Outcome
 from workflows.words import CANCELLED_CALL, INTERRUPTED
 
@@ -21,7 +21,7 @@ LEFT = ("quick", "not_executed", CANCELLED_CALL)
 
 @pytest.fixture(autouse=True)
 def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "CANCEL_GRACE", timedelta(seconds=0.5))
+    monkeypatch.setattr(flight, "CANCEL_GRACE", timedelta(seconds=0.5))
 
 
 async def soon(job: Job) -> Outcome:
@@ -69,7 +69,7 @@ async def test_cancel_ends_a_job_in_every_state(host: Host, state: str, results:
 async def test_a_write_that_ends_within_the_grace_is_told_as_it_ended(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "CANCEL_GRACE", timedelta(seconds=20))
+    monkeypatch.setattr(flight, "CANCEL_GRACE", timedelta(seconds=20))
     states = States()
     async with host(states.agent()) as client:
         job = await states.reach(client, "write")

@@ -12,8 +12,8 @@ from tests.conftest import Host
 from tests.judge_transcript import judge_transcript
 from tests.waiting import until
 from tests.workflows.scripting import call, calls, kinds, look_up, looks, note, save, watched
+from workflows.calls import Calls
 from workflows.contracts import JobView, Limits, Resolution, Result, Status, Turn
-from workflows.loop import Loop
 
 ORDER = "Sum up in plain text what was found out"
 
@@ -271,7 +271,7 @@ async def test_a_fault_in_the_middle_of_a_round_leaves_a_transcript_to_go_on_fro
     script, _ = watched(
         calls(call("note", text="a"), call("look_up", key="b"), call("note", text="c")), {"text": "done"}
     )
-    monkeypatch.setattr(Loop, "_together", fault)
+    monkeypatch.setattr(Calls, "_together", fault)
     async with host(Agent("a", script, tools=[look_up, note])) as client:
         job = await client.start("a", "go")
         outcome = await job.outcome()

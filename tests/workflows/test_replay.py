@@ -21,8 +21,9 @@ from tests.waiting import until
 from worker import Sandbox
 from workflows import words
 from workflows.agent_job import AgentJob
+from workflows.calls import Calls
 from workflows.contracts import CallState
-from workflows.loop import Loop
+from workflows.pace import Pace
 
 FOLDER = Path(scenarios.__file__).parent
 RECORDED = sorted(FOLDER.glob("*.json"))
@@ -60,14 +61,14 @@ def test_every_scenario_is_recorded() -> None:
 # --- the check can fail
 
 
-async def one_after_the_other(loop: Loop, group: list[CallState]) -> None:
+async def one_after_the_other(calls: Calls, group: list[CallState]) -> None:
     for each in group:
-        await loop._execute(each)
-        await loop._gated(each)
+        await calls._execute(each)
+        await calls._gated(each)
 
 
 async def test_reads_that_no_longer_run_together_do_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Loop, "_together", one_after_the_other)
+    monkeypatch.setattr(Calls, "_together", one_after_the_other)
 
     with pytest.raises(workflow.NondeterminismError):
         await replay(history("complete"))
@@ -81,13 +82,13 @@ async def test_a_limit_that_is_reached_later_does_not_replay(monkeypatch: pytest
 
 
 async def test_a_step_more_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    hold = Loop._hold
+    hold = Pace.hold
 
-    async def slowly(loop: Loop) -> None:
+    async def slowly(pace: Pace) -> None:
         await workflow.sleep(1)
-        await hold(loop)
+        await hold(pace)
 
-    monkeypatch.setattr(Loop, "_hold", slowly)
+    monkeypatch.setattr(Pace, "hold", slowly)
 
     with pytest.raises(workflow.NondeterminismError):
         await replay(history("complete"))
