@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.payloads import data_converter
 from surefoot.client import Client
+from surefoot.ends import ANSWER_WITHIN
 from worker import Settings, hosting
 from workflows.desk import AGENT, PHASE, STATUS
 
@@ -54,18 +56,24 @@ async def temporal() -> AsyncIterator[Temporal]:
 @pytest.fixture
 def host(temporal: Temporal, request: pytest.FixtureRequest, tmp_path: Path) -> Host:
     """`async with host(agent, …) as client:` a worker in this process on a queue of this test's own."""
-    queue = f"{request.node.name}"[:200]
+    return hosts(temporal, request.node.name, tmp_path)
+
+
+def hosts(temporal: Temporal, name: str, folder: Path, *, cached: int = 1000) -> Host:
+    """Starts workers on the queue `name`; `cached` is how many workflows they keep between two tasks."""
+    queue, kept = name[:200], cached
 
     @asynccontextmanager
-    async def start(*agents: Agent, settings: Settings = QUICK, cached: int = 1000) -> AsyncIterator[Client]:
-        chosen = Settings(
-            **{
-                **{name: getattr(settings, name) for name in Settings.__dataclass_fields__},
-                "artifacts": Artifacts(tmp_path / "artifacts"),
-                "max_cached_workflows": cached,
-            }
+    async def start(*agents: Agent, settings: Settings = QUICK, cached: int | None = None) -> AsyncIterator[Client]:
+        chosen = replace(
+            settings,
+            artifacts=Artifacts(folder / "artifacts"),
+            max_cached_workflows=kept if cached is None else cached,
         )
+        # Without a cache the SDK's core now and then loses the task of a run that it is evicting; the server hands it
+        # out again when its ten seconds are over, and a question must outlast that.
+        patience = ANSWER_WITHIN if chosen.max_cached_workflows else ANSWER_WITHIN * 4
         async with hosting(temporal, App(agents), task_queue=queue, settings=chosen):
-            yield Client(temporal, task_queue=queue)
+            yield Client(temporal, task_queue=queue, answer_within=patience)
 
     return start

@@ -9,7 +9,7 @@ T = TypeVar("T")
 EVERY = 0.02
 
 
-async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool] = bool, *, seconds: float = 20.0) -> T:
+async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool] = bool, *, seconds: float = 45.0) -> T:
     """What `ask` answers, as soon as `holds` says yes to it; asked again and again until then."""
     end = time.monotonic() + seconds
     while not holds(seen := await ask()):
