@@ -166,6 +166,9 @@ def reply(
     async def work() -> int:
         async with session(app) as opened:
             queue = await opened.client.job(job).queue()
+            file = opened.app_of(queue) if opened.settings.embedded else None
+            if model is not None and file is not None:
+                check_models(load(file), [model])
 
             async def start() -> Job:
                 return await opened.client.reply(job, message, limits=chosen, model=model, by=me())

@@ -30,7 +30,7 @@ from surefoot.settings import Settings, SettingsError, read_settings
 
 WORKER_IDLE_SECONDS = 15.0
 REMIND_SECONDS = 1.5
-CONNECT_SECONDS = 8.0
+CONNECT_SECONDS = 5.0
 T = TypeVar("T")
 
 
@@ -61,9 +61,10 @@ class Session:
             say(str(error))
 
     async def background_worker(self, queue: str) -> None:
-        """One that ends when it is idle. Raises `NoWorker` if nobody knows what it should run."""
+        """One that ends when idle. Raises `NoWorker` if nobody knows what it should run, and `DefinitionError`."""
         app = self.app_of(queue)
         if app is not None and app.is_file():
+            load(app)  # in the background nobody would see that it can't be
             await spawn(self.settings, app, queue, detached=True, worker_idle_seconds=_idle_seconds())
         elif not alive(self.settings, queue):
             was = f" (its app file was {app})" if app else ""

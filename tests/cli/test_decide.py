@@ -146,6 +146,16 @@ def test_what_is_sent_to_an_ended_job_says_how_to_go_on(shop: Place, arguments: 
     assert "job long-over has ended; go on with: surefoot reply long-over TEXT" in ended.err
 
 
+def test_with_a_broken_app_a_decision_is_not_sent_into_the_dark(shop: Place) -> None:
+    job = waiting(shop, "broken-app")
+
+    ended = shop.run("approve", job, "c2-1", SHOP_IS_BROKEN="1")
+
+    assert ended.code == 2
+    assert "KeyError: ''" in ended.err
+    assert json.loads(shop.run("show", job, "--json").out)["state"] == "waiting"
+
+
 def test_approve_brings_a_worker_that_finishes_the_job_and_ends_by_itself(place: Place) -> None:
     assert place.run("run", "shop", "cups?", "--id", "lonely").code == 4
     until(lambda: not place.workers())

@@ -3,11 +3,10 @@
 import json
 import os
 import socket
-from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Place, until
+from tests.cli.running import Place
 
 pytestmark = pytest.mark.server
 
@@ -22,13 +21,6 @@ def test_two_runs_in_one_home_do_not_disturb_each_other(place: Place) -> None:
     assert (quick.returncode, out.decode()) == (0, "1 x cup ordered and 2 x pot ordered\n")
     assert (slow.returncode, slow_out.decode()) == (0, "It said: at last\n")
     assert place.done() == ["cup 1", "pot 2"]
-
-
-def test_two_homes_at_once_know_nothing_of_each_other(place: Place, shop: Place) -> None:
-    assert place.run("run", "plain", "x", "--id", "only-here").code == 0
-
-    assert [row["job"] for row in json.loads(place.run("jobs", "--json").out)] == ["only-here"]
-    assert shop.run("show", "only-here").code == 2
 
 
 def test_leftovers_of_dead_processes_and_a_taken_port_are_no_obstacle(place: Place) -> None:
@@ -46,13 +38,6 @@ def test_leftovers_of_dead_processes_and_a_taken_port_are_no_obstacle(place: Pla
         ended = place.run("run", "plain", "x")
 
     assert (ended.code, ended.out) == (0, "Grüße an alle\n")
-
-
-def test_after_a_run_nothing_stays(place: Place) -> None:
-    assert place.run("run", "plain", "x").code == 0
-
-    assert place.workers() == []
-    until(lambda: place.processes() == [])
 
 
 @pytest.mark.parametrize(
@@ -81,11 +66,12 @@ def test_a_read_only_home_is_told_with_5(place: Place) -> None:
     assert "this user may not write there" in ended.err
 
 
-def test_a_home_is_beside_the_caller_if_none_is_named(place: Place) -> None:
-    ended = place.run("run", "plain", "x", SUREFOOT_HOME="")
+def test_a_home_is_beside_the_caller_if_none_is_named_and_knows_nothing_of_others(place: Place, shop: Place) -> None:
     place.environment["SUREFOOT_HOME"] = str(place.folder / ".surefoot")
+    ended = place.run("run", "plain", "x", "--id", "only-here", SUREFOOT_HOME="")
+    rows = json.loads(place.run("jobs", "--json").out)
 
-    assert ended.code == 0
+    assert (ended.code, [row["job"] for row in rows]) == (0, ["only-here"])
     assert (place.folder / ".surefoot" / "temporal.db").is_file()
-    assert [row["agent"] for row in json.loads(place.run("jobs", "--json").out)] == ["plain"]
-    assert Path(place.folder / ".surefoot" / ".gitignore").read_text() == "*\n"
+    assert (place.folder / ".surefoot" / ".gitignore").read_text() == "*\n"
+    assert shop.run("show", "only-here").code == 2

@@ -43,7 +43,7 @@ def test_json_is_one_document_with_the_stable_keys(shop: Place) -> None:
     assert (document["state"], document["rounds"], document["pending"]) == ("ended", 0, [])
 
 
-def test_a_job_that_waits_ends_with_4_and_says_how_to_decide(shop: Place) -> None:
+def test_a_job_that_waits_ends_with_4_and_says_how_to_decide_in_words_and_as_a_document(shop: Place) -> None:
     ended = shop.run("run", "shop", "cups?", "--id", "waits")
 
     assert (ended.code, ended.out) == (4, "")
@@ -52,14 +52,12 @@ def test_a_job_that_waits_ends_with_4_and_says_how_to_decide(shop: Place) -> Non
     assert "surefoot watch waits" in ended.err
     assert shop.done() == []
 
+    again = shop.run("run", "shop", "cups?", "--json", "--id", "waits")
+    document = json.loads(again.out)
 
-def test_a_job_that_waits_is_a_document_too(shop: Place) -> None:
-    ended = shop.run("run", "shop", "cups?", "--json", "--id", "waits-as-json")
-    document = json.loads(ended.out)
-
-    assert (ended.code, set(document), document["state"], document["status"]) == (4, JOB_KEYS, "waiting", None)
+    assert (again.code, set(document), document["state"], document["status"]) == (4, JOB_KEYS, "waiting", None)
     assert [(each["job"], each["call"], each["kind"]) for each in document["pending"]] == [
-        ("waits-as-json", "c2-1", "decision")
+        ("waits", "c2-1", "decision")
     ]
 
 
@@ -174,8 +172,10 @@ def test_reply_goes_on_and_a_running_job_is_steered_instead(shop: Place) -> None
     reply = shop.run("reply", "talk", "two")
     shop.run("run", "shop", "x", "--id", "open")
     refused = shop.run("reply", "open", "go on", "--json")
+    misnamed = shop.run("reply", "talk", "x", "--model", "scripted:no.json")
 
     assert (reply.code, reply.out) == (0, "Grüße an alle\n")
     assert message_of(shop, "talk") == "one"
     assert (refused.code, json.loads(refused.out)["kind"]) == (1, "JobRunning")
     assert "surefoot steer open TEXT" in refused.err
+    assert (misnamed.code, shop.run("show", "talk").code) == (2, 0)
