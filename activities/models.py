@@ -13,11 +13,11 @@ from activities.providers.protocol import Provider
 from activities.providers.scripted import Script, Scripted
 
 ADAPTERS = {
-    "anthropic": "activities.providers.anthropic_messages",
-    "openai": "activities.providers.openai_responses",
-    "openai-chat": "activities.providers.openai_chat",
+    "anthropic": ("activities.providers.anthropic_messages", "AnthropicMessages"),
+    "openai": ("activities.providers.openai_responses", "OpenAIResponses"),
+    "openai-chat": ("activities.providers.openai_chat", "OpenAIChat"),
 }
-"""Prefix of a model string → the module whose `from_environment()` builds the provider."""
+"""Prefix of a model string → the module and the class whose `from_environment()` builds the provider."""
 
 
 class Models:
@@ -52,5 +52,5 @@ class Models:
 
 
 def _from_environment(prefix: str) -> Provider:
-    module = importlib.import_module(ADAPTERS[prefix])
-    return cast(Provider, module.from_environment())
+    module, name = ADAPTERS[prefix]
+    return cast(Provider, getattr(importlib.import_module(module), name).from_environment())

@@ -1,0 +1,117 @@
+"""Each prefix of a model string builds its provider, by the SDK's own variables, and asks through it."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+
+from activities.agents import Agent
+from activities.apps import App
+from activities.models import ADAPTERS, Models
+from activities.providers.errors import NotFound, Unauthenticated
+from activities.providers.protocol import ModelRequest
+from workflows.contracts import JsonObject, Message
+
+ANSWERS: dict[str, JsonObject] = {
+    "/v1/messages": {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "hello"}], "usage": {"input_tokens": 3, "output_tokens": 1},
+    },
+    "/v1/responses": {
+        "id": "resp_1", "object": "response", "status": "completed", "model": "m",
+        "output": [{"type": "message", "id": "m_1", "role": "assistant", "status": "completed",
+                    "content": [{"type": "output_text", "text": "hello", "annotations": []}]}],
+        "usage": {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4},
+    },
+    "/v1/chat/completions": {
+        "id": "chat_1", "object": "chat.completion", "model": "m",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4},
+    },
+}  # fmt: skip
+PATHS = {"anthropic": "/v1/messages", "openai": "/v1/responses", "openai-chat": "/v1/chat/completions"}
+REQUEST = ModelRequest(model="m", instructions="", transcript=[Message(text="hi")])
+
+
+class _Server(HTTPServer):
+    """One that speaks all three protocols; `asked` are the paths that requests came to, with their keys."""
+
+    asked: list[tuple[str, str]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        key = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
+        self.server.asked.append((self.path, key.removeprefix("Bearer ")))
+        body = json.dumps(ANSWERS[self.path]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing goes to stderr."""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Server]:
+    """A server that the SDKs' variables name, with keys."""
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.asked = []
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def models() -> Models:
+    return Models(App([Agent("a", model="openai:m")]))
+
+
+def test_every_api_of_a_model_string_is_tested_here() -> None:
+    assert set(PATHS) == set(ADAPTERS)
+
+
+@pytest.mark.parametrize("api", PATHS)
+async def test_a_provider_is_built_once_and_asks_where_the_sdks_variables_say(
+    api: str, server: _Server, models: Models
+) -> None:
+    provider, name = models.find(f"{api}:m")
+    again, _ = models.find(f"{api}:other")
+    turn = await provider.complete(REQUEST)
+    await models.close()
+
+    assert again is provider
+    assert (name, turn.text) == ("m", "hello")
+    assert server.asked == [(PATHS[api], "a-key")]
+
+
+@pytest.mark.parametrize("api", PATHS)
+async def test_a_missing_key_fails_the_call_and_not_what_finds_its_provider(
+    api: str, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    provider, _ = models.find(f"{api}:m")
+
+    with pytest.raises(Unauthenticated, match="set"):
+        await provider.complete(REQUEST)
+    await models.close()
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "openai:", ":m", "scripted", "claude:m"])
+def test_a_model_that_no_api_serves_names_those_that_exist(model: str, models: Models) -> None:
+    with pytest.raises(NotFound, match="anthropic:…, openai:…, openai-chat:…, scripted:…"):
+        models.find(model)
