@@ -14,6 +14,7 @@ from activities.providers.anthropic_history import API
 from activities.providers.errors import MalformedAnswer
 from activities.providers.json_text import clean_json, parse_arguments
 from activities.providers.protocol import call_id
+from activities.providers.usage_counts import count
 from workflows.contracts import (
     CallPart,
     JsonObject,
@@ -125,21 +126,16 @@ def _usage(usage: JsonValue) -> Usage:
     # The totals leave out what a compaction or a fallback used; where the passes are listed, they are what is billed.
     passes = [each for each in iterations if isinstance(each, dict)] if isinstance(iterations, list) else []
     passes = passes or [usage]
-    cached = sum(_count(each, "cache_read_input_tokens") for each in passes)
-    written = sum(_count(each, "cache_creation_input_tokens") for each in passes)
+    cached = sum(count(each, "cache_read_input_tokens") for each in passes)
+    written = sum(count(each, "cache_creation_input_tokens") for each in passes)
     details = usage.get("output_tokens_details")
     return Usage(
-        input_tokens=sum(_count(each, "input_tokens") for each in passes) + cached + written,
-        output_tokens=sum(_count(each, "output_tokens") for each in passes),
+        input_tokens=sum(count(each, "input_tokens") for each in passes) + cached + written,
+        output_tokens=sum(count(each, "output_tokens") for each in passes),
         cached_tokens=cached,
-        reasoning_tokens=_count(details, "thinking_tokens") if isinstance(details, dict) else 0,
+        reasoning_tokens=count(details, "thinking_tokens") if isinstance(details, dict) else 0,
         model_calls=1,
     )
-
-
-def _count(source: JsonObject, key: str) -> int:
-    value = source.get(key)
-    return value if isinstance(value, int) else 0
 
 
 def _string(value: JsonValue) -> str | None:

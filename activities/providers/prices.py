@@ -4,10 +4,13 @@ The library is imported at the first question: its tables are large. It counts c
 and reasoning as part of the output, as `Usage` does. Tokens written to a cache are priced as plain input.
 """
 
+import logging
 from collections.abc import Iterator
 from typing import Final
 
 from workflows.contracts import Usage
+
+log = logging.getLogger(__name__)
 
 _VENDORS: Final = {
     "anthropic_messages": "anthropic",
@@ -17,12 +20,20 @@ _VENDORS: Final = {
 
 
 def price(usage: Usage, model: str, api: str) -> float | None:
-    """The price in US dollars; None for a model that the tables don't know, which must count as unmeasured.
+    """The price in US dollars; None where the tables know none, which must count as unmeasured. Never raises.
 
     A scripted model costs what its script says, else nothing.
     """
     if api == "scripted":
         return usage.cost_usd
+    try:
+        return _list_price(usage, model, api)
+    except Exception:  # the answer is paid for: what can't be priced must not have it asked for again
+        log.exception("no price for %s on %s", usage, model)
+        return None
+
+
+def _list_price(usage: Usage, model: str, api: str) -> float | None:
     import genai_prices
 
     tokens = genai_prices.Usage(

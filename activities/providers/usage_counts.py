@@ -4,6 +4,9 @@ from pydantic import JsonValue
 
 from workflows.contracts import JsonObject
 
+MOST = 10**12
+"""More tokens than a model call can have: a larger count is nonsense."""
+
 
 def counts(value: JsonValue) -> JsonObject:
     """The object, or an empty one."""
@@ -11,9 +14,9 @@ def counts(value: JsonValue) -> JsonObject:
 
 
 def count(fields: JsonObject, *names: str) -> int:
-    """The first positive whole number under one of these names, else 0."""
+    """The first plausible whole number under one of these names, else 0."""
     for name in names:
         value = fields.get(name)
-        if isinstance(value, int | float) and value > 0 and value == int(value):
+        if isinstance(value, int | float) and 0 < value < MOST and value == int(value):
             return int(value)
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from anthropic import AsyncAnthropic
+from pydantic import JsonValue
 
 from activities.providers.anthropic_history import BLANK, GO_ON, NO_RESULT
 from activities.providers.anthropic_messages import AnthropicMessages
@@ -606,6 +607,13 @@ async def test_nul_and_emoji_pass_and_lone_surrogates_are_replaced() -> None:
     assert turn.native.items[0] == text("a\x00b 🙂 \ufffd")
     assert turn.calls[0].arguments == {"q": "\ufffd"}
     assert Turn.model_validate_json(turn.model_dump_json().encode()) == turn
+
+
+@pytest.mark.parametrize("nonsense", [-5, "many", None, 10**30, 1.5, [3]])
+async def test_a_count_that_is_none_counts_nothing(nonsense: JsonValue) -> None:
+    turn = await received(message(text("x"), usage={"input_tokens": 7, "output_tokens": nonsense}))
+
+    assert turn.usage == Usage(input_tokens=7, model_calls=1)
 
 
 async def test_missing_usage_is_unmeasured() -> None:

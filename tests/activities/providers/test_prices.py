@@ -33,6 +33,10 @@ def test_more_cached_than_input_tokens_is_no_error() -> None:
     assert price(Usage(input_tokens=10, cached_tokens=20), "gpt-4o", "openai_chat") == pytest.approx(12.5e-6)
 
 
+def test_counts_that_have_no_price_raise_nothing() -> None:
+    assert price(Usage(input_tokens=10, output_tokens=-5), "gpt-4o", "openai_chat") is None
+
+
 @pytest.mark.parametrize("api", ["anthropic_messages", "openai_responses", "openai_chat", "google_generate_content"])
 def test_an_unknown_model_has_no_price(api: str) -> None:
     assert price(Usage(input_tokens=10, output_tokens=10), "no-such-model-7", api) is None
