@@ -1,5 +1,6 @@
 """Knowing processes by what stands on their command line."""
 
+import subprocess
 import sys
 
 import pytest
@@ -8,8 +9,16 @@ from surefoot.embedded import processes
 from surefoot.embedded.pacing import drive
 from tests.surefoot.embedded.conftest import start
 
-WAIT = "import sys; sys.stdin.read()"
+WAIT = "import sys; print('up', flush=True); sys.stdin.read()"
 MARKER = 'surefoot.home="/a b/\\udcff"'
+
+
+def waiting(*arguments: str) -> "subprocess.Popen[bytes]":
+    """A process with these arguments that is up: for a moment after its start it has none to be seen."""
+    process = start(sys.executable, "-c", WAIT, *arguments)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    return process
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
@@ -17,9 +26,9 @@ def test_a_process_is_found_by_a_whole_argument_only(monkeypatch: pytest.MonkeyP
     if platform == "linux" and sys.platform != "linux":
         pytest.skip("no /proc here")
     monkeypatch.setattr(sys, "platform", platform)
-    ours = start(sys.executable, "-c", WAIT, MARKER, "after")
-    last = start(sys.executable, "-c", WAIT, MARKER)
-    longer = start(sys.executable, "-c", WAIT, f"{MARKER}x")
+    ours = waiting(MARKER, "after")
+    last = waiting(MARKER)
+    longer = waiting(f"{MARKER}x")
     try:
         found = sorted(processes.find(MARKER))
     finally:
@@ -31,7 +40,7 @@ def test_a_process_is_found_by_a_whole_argument_only(monkeypatch: pytest.MonkeyP
 
 
 def test_ending_says_whether_there_was_anything_to_end() -> None:
-    victim = start(sys.executable, "-c", WAIT, MARKER)
+    victim = waiting(MARKER)
 
     assert drive(processes.end(MARKER, patience=5)) is True
     assert drive(processes.end(MARKER, patience=5)) is False
