@@ -105,7 +105,7 @@ class ToolRunner:
                 return await self._failed(attempt, tool, text, seen=False)
             log.warning("tool %s failed in job %s", tool.name, context.job, exc_info=True)
             return await self._failed(attempt, tool, f"{type(error).__name__}: {said(error)}")
-        return self._keep(context, tool, render_output(value))
+        return self._keep(context, tool, await self._rendered(value))
 
     async def _failed(self, attempt: Attempt, tool: Tool, text: str, *, seen: bool = True) -> ToolReply:
         """Try again as often as the tool allows; then tell the model, or a person if a write's end was not `seen`."""
@@ -115,6 +115,12 @@ class ToolRunner:
         if tool.kind == "write" and not seen:
             return ToolReply(status="unknown")
         return ToolReply(status="error", content=f"The tool failed: {text}")
+
+    async def _rendered(self, value: object) -> str:
+        """The text of an output. What is no text yet may run the tool's code, which must not hold up the worker."""
+        if value is None or type(value) is str:
+            return render_output(value)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, render_output, value)
 
     def _keep(self, context: ToolContext, tool: Tool, text: str) -> ToolReply:
         """The output, cut with a visible mark if it is too long for the model, and kept whole elsewhere."""
@@ -150,7 +156,7 @@ class ToolRunner:
             if _being_cancelled():
                 raise
             return ToolReply(status="error", content=f"The tool failed: {type(error).__name__}: {said(error)}")
-        return self._keep(context, tool, render_output(value))
+        return self._keep(context, tool, await self._rendered(value))
 
     @activity.defn
     async def describe_call(self, request: DescribeCall) -> CallDescription:

@@ -108,6 +108,23 @@ async def test_a_zombie_attempt_does_not_call_the_function(runs: Runs, answer: E
     assert runs.keys == []
 
 
+async def test_what_an_output_takes_to_be_shown_does_not_hold_up_the_worker(runs: Runs) -> None:
+    shown = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Slow:
+        def __str__(self) -> str:
+            # Only another thread than the loop's can wait for what the loop does.
+            asyncio.run_coroutine_threadsafe(shown.wait(), loop).result(10)
+            return "shown"
+
+    async def save(amount: int) -> Any:
+        loop.call_later(0.01, shown.set)
+        return Slow()
+
+    assert await runs.run(tool()(save)) == ToolReply(status="ok", content="shown")
+
+
 # --- an earlier attempt had begun
 
 

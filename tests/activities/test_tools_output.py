@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import itertools
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, computed_field
 
+from activities.rendering import MOST_ITEMS
 from activities.tools import render_output
 
 
@@ -139,6 +141,23 @@ def deep() -> list[Any]:
 )
 def test_what_can_not_be_shown_is_named(value: object, kind: str) -> None:
     assert render_output(value).startswith(f"(The output is a {kind} that can't be shown as text: ")
+
+
+class Leaver:
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def test_an_output_that_calls_for_the_end_of_the_process_is_named() -> None:
+    assert render_output(Leaver()) == "(The output is a Leaver that can't be shown as text: SystemExit)"
+
+
+def test_an_iterator_without_an_end_is_cut_with_a_visible_mark() -> None:
+    items, _, mark = render_output(itertools.repeat(7)).partition("\n")
+
+    assert items == f"[{'7,' * (MOST_ITEMS - 1)}7]"
+    assert mark == "[cut: the output is an iterator, of which the first 100000 items were taken]"
+    assert render_output(iter([7] * MOST_ITEMS)) == items
 
 
 LEAVES = (
