@@ -274,14 +274,18 @@ async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
         for end in ends:
             end.cancel()
         log.info("stopping: running steps get a moment to finish")
+        _leave_within(settings.shutdown_seconds + LEAVING_SECONDS)
     _leave_within(LEAVING_SECONDS)
 
 
 def _leave_within(seconds: float) -> None:
-    """End this process even if a tool's thread hangs: it can't be ended, and Python would wait for it for ever."""
+    """End this process even if something hangs, and Python would wait for it for ever.
+
+    A tool's thread can't be ended; and after a restart of its server the SDK's worker may never come to its end.
+    """
 
     def leave() -> None:
-        log.warning("a tool's thread still runs; the process ends without it")
+        log.warning("a tool's thread or the SDK's worker does not end; the process ends without it")
         logging.shutdown()
         os._exit(0)
 
@@ -314,4 +318,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    logging.shutdown()
+    sys.stdout.flush()
+    # Python's own farewell races with the SDK's threads, and loses: "Fatal Python error: PyGILState_Release" in every
+    # third process (temporalio/sdk-python#300).
+    os._exit(code)
