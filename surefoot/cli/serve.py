@@ -1,13 +1,12 @@
 """Commands that stay: dev and worker."""
 
-import asyncio
 import sys
 
 import click
 
 from surefoot.cli import exits
 from surefoot.cli.output import say
-from surefoot.cli.session import app_option, app_path, beside, load, needs_app, remote, session
+from surefoot.cli.session import app_option, app_path, beside, load, needs_app, session
 from surefoot.embedded import serve_foreground
 from surefoot.embedded.workers import serve
 from surefoot.settings import SettingsError, read_settings
@@ -51,8 +50,6 @@ def worker(app: str | None) -> None:
     if not settings.embedded:
         from worker import main
 
-        with exits.telling():  # worker.py knows nothing of exit codes
-            asyncio.run(remote(settings))
         sys.exit(main(["--app", str(file), "--task-queue", settings.queue()]))
 
     async def work() -> None:

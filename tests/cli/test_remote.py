@@ -125,12 +125,10 @@ def test_an_address_where_nobody_listens_ends_with_5_soon(place: Place) -> None:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     began = time.monotonic()
     ended = place.run("run", "plain", "x", "--json", TEMPORAL_ADDRESS=address)
-    worker = place.run("worker", TEMPORAL_ADDRESS=address)
 
     assert time.monotonic() - began < 20
-    assert (ended.code, json.loads(ended.out)["kind"], worker.code) == (5, "ServerNotReached", 5)
+    assert (ended.code, json.loads(ended.out)["kind"]) == (5, "ServerNotReached")
     assert f"can't connect to the Temporal server at {address}" in ended.err
-    assert f"can't connect to the Temporal server at {address}" in worker.err
     assert not place.home.exists()
 
 
