@@ -214,7 +214,10 @@ class Desk:
             self._too_big = True
             return
         self.show()
-        workflow.continue_as_new(JobStart(agent=self._state.agent, carry=carry, resumed=True))
+        # Left to itself, a new run gets the memo that this one began with, without what was upserted.
+        workflow.continue_as_new(
+            JobStart(agent=self._state.agent, carry=carry, resumed=True), memo=dict(workflow.memo())
+        )
 
     def turn_ended(self) -> None:
         self._too_big = False

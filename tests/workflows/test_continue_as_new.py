@@ -91,14 +91,17 @@ async def test_a_call_that_waits_survives_new_runs_and_is_decided_once(host: Hos
             await job.steer(f"message {number}", id=f"m{number}")
         await until(lambda: runs(client, job), lambda count: count > 1)
         after = await until(job.view, waits)
-        later_run = (await client.temporal.get_workflow_handle(job.id).describe()).run_id
+        later = await client.temporal.get_workflow_handle(job.id).describe()
+        listed = [item.call for item in await client.inbox() if item.job == job.id]
         for pending in after.pending:
             await job.approve(pending.call, by="ann")
         outcome = await job.outcome()
         transcript = await job.transcript()
 
-    assert first_run != later_run
+    assert first_run != later.run_id
     assert after.pending == before.pending
+    assert [each["call"] for each in (await later.memo())["pending"]] == [each.call for each in before.pending]
+    assert listed == [each.call for each in before.pending]
     assert outcome.status == "complete"
     assert kinds(transcript) == "MTRRRR" + "M" * 30 + "T"
     assert [entry.content for entry in transcript if isinstance(entry, Result)] == [
