@@ -16,6 +16,7 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client as Temporal
 from temporalio.service import RPCError
 
+from surefoot.cli.output import leave
 from surefoot.connection import connect
 from surefoot.errors import NoWorker, ServerNotReached, SurefootError
 from surefoot.settings import read_settings
@@ -77,4 +78,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())
