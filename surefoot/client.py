@@ -23,7 +23,7 @@ from surefoot.errors import JobConflict, JobRunning
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
-from surefoot.texts import checked, named
+from surefoot.texts import checked, named, quoted
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
 
@@ -115,7 +115,7 @@ class Client:
             agent = await description.memo_value("agent", "?")
             raise JobConflict(
                 f"job {job} exists already, with another input (agent {agent}); choose another id,"
-                f" or send it a message: surefoot reply {job} TEXT"
+                f" or send it a message: surefoot reply {quoted(job)} TEXT"
             )
 
     def job(self, id: str) -> Job:
@@ -136,7 +136,9 @@ class Client:
         try:
             await self._start(id, start, end.memo, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
         except WorkflowAlreadyStartedError:
-            raise JobRunning(f"job {id} is running: somebody replied just now. Use: surefoot steer {id} TEXT") from None
+            raise JobRunning(
+                f"job {id} is running: somebody replied just now. Use: surefoot steer {quoted(id)} TEXT"
+            ) from None
         return self.job(id)
 
     async def jobs(self, *, agent: str | None = None, state: str | None = None, limit: int = 100) -> list[JobRow]:

@@ -21,6 +21,7 @@ from temporalio.service import RPCError
 from surefoot.asking import ask
 from surefoot.errors import JobRunning, NoWorker
 from surefoot.rpc import reaching
+from surefoot.texts import quoted
 from workflows.contracts import JobEnd, JobState, Outcome
 
 ANSWER_WITHIN = timedelta(seconds=10)
@@ -43,7 +44,7 @@ async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = 
     with reaching(job):
         description = await temporal.get_workflow_handle(job).describe()
         if description.status == WorkflowExecutionStatus.RUNNING:
-            raise JobRunning(f"job {job} has not ended; reach it with: surefoot steer {job} TEXT")
+            raise JobRunning(f"job {job} has not ended; reach it with: surefoot steer {quoted(job)} TEXT")
         handle = temporal.get_workflow_handle(job, run_id=description.run_id, result_type=JobEnd)
         try:
             end: JobEnd = await handle.result(follow_runs=False)

@@ -22,7 +22,7 @@ from surefoot.deciding import Applied
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, NoWorker
 from surefoot.rpc import reaching
-from surefoot.texts import checked, named
+from surefoot.texts import checked, named, quoted
 from workflows.contracts import (
     Decision,
     Entry,
@@ -242,7 +242,7 @@ class Job:
     async def _must_run(self) -> None:
         description = await self._describe()
         if description.status != WorkflowExecutionStatus.RUNNING:
-            raise JobEnded(f"job {self.id} has ended; go on with: surefoot reply {self.id} TEXT")
+            raise JobEnded(f"job {self.id} has ended; go on with: surefoot reply {quoted(self.id)} TEXT")
 
 
 __all__ = ["POLL_SECONDS", "Applied", "Job"]

@@ -7,6 +7,7 @@ from pydantic_core import PydanticSerializationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from surefoot.errors import DecisionRefused, JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError
+from surefoot.texts import quoted
 
 UNREACHED = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.UNKNOWN, RPCStatusCode.ABORTED)
 NO_ANSWER = (RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION)
@@ -31,7 +32,7 @@ def _ours(job: str, error: RPCError) -> SurefootError:
                 " temporal operator namespace create --namespace NAME"
             )
         if "already completed" in error.message:
-            return JobEnded(f"job {job} has ended; go on with: surefoot reply {job} TEXT")
+            return JobEnded(f"job {job} has ended; go on with: surefoot reply {quoted(job)} TEXT")
         return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
     if error.status in NO_ANSWER:
         return NoWorker(

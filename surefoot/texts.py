@@ -1,4 +1,6 @@
-"""What people write, as history can hold it: valid Unicode, and small enough for one payload."""
+"""What people write, as history can hold it (valid Unicode, small enough for one payload), and as a shell takes it."""
+
+import shlex
 
 from activities.rendering import well_formed
 from surefoot.errors import TooLarge
@@ -20,3 +22,8 @@ def checked(message: str) -> str:
             f"the message has {size} bytes, at most {MESSAGE_BYTES} fit into one: put the rest where a tool can read it"
         )
     return message
+
+
+def quoted(job: str) -> str:
+    """A job's id in a command that people copy: whoever starts a job may give it any id."""
+    return shlex.quote(job)

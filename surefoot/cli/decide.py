@@ -13,6 +13,7 @@ from surefoot.cli.pages import call_text
 from surefoot.cli.session import Session, app_option, json_option, me, session
 from surefoot.errors import NoWorker
 from surefoot.job import Applied, Job
+from surefoot.texts import quoted
 from workflows.contracts import Pending, Resolution
 
 digest_option = click.option("--digest", help="Decide only if the arguments are those of this digest (see the inbox).")
@@ -36,7 +37,7 @@ def _decide(
         if applied.status == "sent":
             say(f"{call}: sent; no worker is up, so it takes effect when one is")
         else:
-            say(f"{call}: {verb}; the job goes on, follow it with: surefoot watch {job}")
+            say(f"{call}: {verb}; the job goes on, follow it with: surefoot watch {quoted(job)}")
 
     exits.run(work())
 

@@ -18,6 +18,7 @@ from surefoot.cli.pages import err, print_entries, print_pending
 from surefoot.cli.session import me
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
+from surefoot.texts import quoted
 from workflows.contracts import Decision, JobView, JsonObject, Pending, Resolution
 
 Approval = Literal["ask", "none", "all"]
@@ -33,7 +34,7 @@ async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
     try:
         view = await watcher.to_the_end()
     except (asyncio.CancelledError, ServerNotReached):
-        say(f"\njob {job.id} is kept and goes on from here; follow it again: surefoot watch {job.id}")
+        say(f"\njob {job.id} is kept and goes on from here; follow it again: surefoot watch {quoted(job.id)}")
         raise
     if as_json:
         emit(job_document(view))
@@ -45,14 +46,14 @@ def report(view: JobView, as_json: bool) -> int:
     if view.outcome is None:
         for pending in view.pending:
             print_pending(err(), view.job, pending)
-        say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {view.job}")
+        say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {quoted(view.job)}")
         return exits.WAITING
     if not as_json and view.outcome.answer:
         write_answer(view.outcome.answer)
     if view.outcome.status != "complete" or not as_json:
         say(f"{view.outcome.summary}  [{view.job}]")
     if exits.code_of(view.outcome) == exits.NOT_DONE:
-        say(f"go on with: surefoot reply {view.job} 'yes, go on'")
+        say(f"go on with: surefoot reply {quoted(view.job)} 'yes, go on'")
     return exits.code_of(view.outcome)
 
 
@@ -78,7 +79,7 @@ class Watcher:
                 self._note(f"waiting for a worker: {error}")
             else:
                 if view.state == "paused":
-                    self._note(f"the job is paused; let it go on with: surefoot resume {view.job}")
+                    self._note(f"the job is paused; let it go on with: surefoot resume {quoted(view.job)}")
             await asyncio.sleep(POLL_SECONDS)
 
     def _note(self, text: str) -> None:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from surefoot.cli.output import discard, escaped
 from surefoot.lists import InboxItem, JobRow
+from surefoot.texts import quoted
 from workflows.contracts import CallPart, Entry, JobView, Message, Note, Outcome, Pending, Result, TextPart, Turn
 
 STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "ended": "dim"}
@@ -124,9 +125,9 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
     console.print(f"  asked    {age(pending.asked_at)} ago, by agent {pending.agent}, call {pending.call}")
     if doubtful:
         console.print("  It was started and nobody saw its end: find out whether it happened, then say so:")
-        console.print(f"  surefoot resolve {job} {pending.call} --happened RESULT | --not-happened | --give-up")
+        console.print(f"  surefoot resolve {quoted(job)} {pending.call} --happened RESULT | --not-happened | --give-up")
     else:
-        console.print(f"  surefoot approve {job} {pending.call}   or   deny / answer")
+        console.print(f"  surefoot approve {quoted(job)} {pending.call}   or   deny / answer")
 
 
 def print_inbox(items: Sequence[InboxItem]) -> None:

@@ -31,6 +31,7 @@ from surefoot.cli.session import (
 from surefoot.errors import NoWorker
 from surefoot.job import Job
 from surefoot.settings import read_settings
+from surefoot.texts import quoted
 from workflows.contracts import JobView, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -126,6 +127,8 @@ def run(
     chosen = limits_from(limits)
     if id_ is not None and not 0 < len(os.fsencode(id_.strip())) <= MOST_ID_BYTES:
         raise click.UsageError(f"--id has to have 1 to {MOST_ID_BYTES} bytes, this one has {len(os.fsencode(id_))}")
+    if id_ is not None and (id_.startswith("-") or not id_.isprintable()):
+        raise click.UsageError(f"--id {id_!r}: it may not begin with a dash, nor hold what can't be printed")
 
     with exits.telling():  # all that can be wrong is told before anything starts
         settings = read_settings(app=app_path(app))
@@ -198,7 +201,7 @@ async def _left(opened: Session, job: Job, as_json: bool) -> int:
     """Print a job that goes on without us. One found again by its id may have got anywhere, also to its end."""
     if not as_json:
         write(job.id)
-    say(f"follow it with: surefoot watch {job.id}")
+    say(f"follow it with: surefoot watch {quoted(job.id)}")
     try:
         view = await asyncio.wait_for(job.view(), LOOK_SECONDS)
     except (NoWorker, TimeoutError):  # it begins when a worker is up

@@ -61,6 +61,14 @@ def test_a_job_that_waits_ends_with_4_and_says_how_to_decide_in_words_and_as_a_d
     ]
 
 
+def test_an_id_of_any_text_stands_in_quotes_where_a_command_is_to_be_copied(shop: Place) -> None:
+    ended = shop.run("run", "shop", "cups?", "--id", "all; of $(it)")
+
+    assert ended.code == 4
+    assert "surefoot approve 'all; of $(it)' c2-1 " in ended.err
+    assert "surefoot watch 'all; of $(it)'\n" in ended.err
+
+
 def test_approve_all_says_yes_to_every_write(shop: Place) -> None:
     ended = shop.run("run", "twice", "both", "--approve", "all")
 

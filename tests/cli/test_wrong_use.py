@@ -21,6 +21,11 @@ from workflows.contracts import Limits
         (["run", "plain", ""], "the input is empty"),
         (["run", "plain", "-"], "the input is empty"),
         (["run", "plain", "x", "--id", "ü" * 501], "--id has to have 1 to 1000 bytes, this one has 1002"),
+        (["run", "plain", "x", "--id", "--help"], "--id '--help': it may not begin with a dash"),
+        (
+            ["run", "plain", "x", "--id", "two\nlines"],
+            r"--id 'two\nlines': it may not begin with a dash, nor hold what",
+        ),
         (["run", "plain", "x", "--approve", "maybe"], "'maybe' is not one of 'ask', 'none', 'all'"),
         (["run", "plain", "x", "--model", "scripted:no.json"], "can't be read (No such file or directory)"),
         (["run", "plain", "x", "--app", "nowhere.py"], "nowhere.py). Give the Python file that defines the agents."),
