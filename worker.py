@@ -25,6 +25,7 @@ from temporalio.client import Client
 from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflowInfo
 from temporalio.envconfig import ClientConfig
 from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.service import RPCError
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ExecuteActivityInput,
@@ -253,8 +254,13 @@ async def _until_idle(client: Client, task_queue: str, noted: Activity, seconds:
     running = f"TaskQueue = '{task_queue}' AND ExecutionStatus = 'Running' AND {PHASE.name} = 'running'"
     while True:
         await asyncio.sleep(max(1.0, seconds - noted.idle_for()))
-        if noted.idle_for() >= seconds and (await client.count_workflows(running)).count == 0:
-            return
+        if noted.idle_for() < seconds:
+            continue
+        try:
+            if (await client.count_workflows(running)).count == 0:
+                return
+        except RPCError as error:  # a server that is being restarted does not say that nobody needs this worker
+            log.warning("no answer to whether jobs are running: %s", error)
 
 
 async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
