@@ -1,8 +1,9 @@
 """Brings a person's word on a call (a decision, a resolution) to its job, so that it takes effect once or is refused.
 
-It is sent as an update, which answers. The server may lose an update that no worker has seen, or apply it late: so
-after a time-out the state is read again, and while the call still waits, the signal of the same meaning is sent, which
-the server keeps. The job takes whichever comes first, and refuses the other.
+It is sent as an update, which answers. The server may apply an update late, or lose it: one that no worker has seen,
+one whose workflow task failed, one whose run ended. So without an answer the state is read again, and while the call
+still waits, the signal of the same meaning is sent, which the server keeps. The job takes whichever comes first, and
+refuses the other.
 """
 
 import hashlib
@@ -51,15 +52,13 @@ async def send(job: "Job", name: str, word: Word, asked_at: datetime | None = No
             )
     except WorkflowUpdateFailedError as error:
         raise _refused(error) from None
-    except WorkflowUpdateRPCTimeoutOrCancelledError:
+    except (WorkflowUpdateRPCTimeoutOrCancelledError, NoWorker, JobEnded):
         return await _send_durably(job, name, word, asked_at)
-    except JobEnded:
-        raise await not_waiting(job, word.call) from None
     return Applied("applied", decided)
 
 
 async def _send_durably(job: "Job", name: str, word: Word, asked_at: datetime | None) -> Applied:
-    """After a time-out nobody knows whether the update was taken: look, and if it was not, leave a signal."""
+    """Without an answer nobody knows whether the update was taken: look, and if it was not, leave a signal."""
     try:
         view = await job.view()
     except NoWorker:

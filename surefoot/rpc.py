@@ -10,6 +10,9 @@ from surefoot.errors import DecisionRefused, JobEnded, NoSuchJob, NoWorker, Serv
 from surefoot.texts import quoted
 
 UNREACHED = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.UNKNOWN, RPCStatusCode.ABORTED)
+ENDED = ("already completed", "aborted by closing workflow")
+"""What the server says of a job that ended, also of one that did so while an update was on its way."""
+
 NO_ANSWER = (RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION)
 
 
@@ -31,7 +34,7 @@ def _ours(job: str, error: RPCError) -> SurefootError:
                 f"the Temporal server says: {error.message} Set TEMPORAL_NAMESPACE to one that it has, or make it:"
                 " temporal operator namespace create --namespace NAME"
             )
-        if "already completed" in error.message:
+        if any(words in error.message for words in ENDED):
             return JobEnded(f"job {job} has ended; go on with: surefoot reply {quoted(job)} TEXT")
         return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
     if error.status in NO_ANSWER:

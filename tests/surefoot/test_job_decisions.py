@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 from temporalio.client import WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.service import RPCError, RPCStatusCode
 
 from surefoot import deciding
 from surefoot.client import Client
@@ -16,6 +17,13 @@ from tests.workflows.gated import Ledger, call, ended, started, writer
 from workflows.contracts import Decided, Decision, JobView, Pending, Resolution
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+TIMED_OUT = WorkflowUpdateRPCTimeoutOrCancelledError()
+TASK_FAILED = RPCError(
+    "Unable to perform workflow execution update due to unexpected workflow task failure.",
+    RPCStatusCode.FAILED_PRECONDITION,
+    b"",
+)
+RUN_ENDED = RPCError("workflow update was aborted by closing workflow", RPCStatusCode.NOT_FOUND, b"")
 WORD = Decision(call="c1-1", digest="d", choice="approve", by="ann")
 
 
@@ -106,20 +114,20 @@ async def test_what_is_meant_for_a_running_job_is_refused_after_its_end(host: Ho
 
 
 class Silent:
-    """A job whose update is never answered: what the state then shows is `view`; None stands for no worker."""
+    """A job whose update has no answer but `error`: what the state then shows is `view`; None stands for no worker."""
 
     id = "j"
     answer_within = timedelta(seconds=1)
 
-    def __init__(self, view: JobView | None) -> None:
-        self._view = view
+    def __init__(self, view: JobView | None, error: Exception = TIMED_OUT) -> None:
+        self._view, self._error = view, error
         self.signals: list[object] = []
 
     def handle(self) -> "Silent":
         return self
 
     async def execute_update(self, *_: Any, **__: Any) -> None:
-        raise WorkflowUpdateRPCTimeoutOrCancelledError
+        raise self._error
 
     async def signal(self, name: str, word: object) -> None:
         self.signals.append((name, word))
@@ -145,8 +153,9 @@ async def send(job: Silent) -> Applied:
     return await deciding.send(cast(Job, job), "decide", WORD)
 
 
-async def test_an_unanswered_decision_that_the_state_shows_was_applied() -> None:
-    job = Silent(view(decided()))
+@pytest.mark.parametrize("error", [TIMED_OUT, TASK_FAILED, RUN_ENDED])
+async def test_an_unanswered_decision_that_the_state_shows_was_applied(error: Exception) -> None:
+    job = Silent(view(decided()), error)
     applied = await send(job)
 
     assert applied == Applied("applied", decided())
@@ -163,12 +172,22 @@ async def test_an_unanswered_decision_is_not_taken_for_somebody_elses(other: Dec
     assert job.signals == []
 
 
-async def test_an_unanswered_decision_on_a_call_that_still_waits_is_left_as_a_signal() -> None:
-    job = Silent(view(pending=True))
+@pytest.mark.parametrize("error", [TIMED_OUT, TASK_FAILED, RUN_ENDED])
+async def test_an_unanswered_decision_on_a_call_that_still_waits_is_left_as_a_signal(error: Exception) -> None:
+    job = Silent(view(pending=True), error)
     applied = await send(job)
 
     assert applied == Applied("sent")
     assert job.signals == [("decide", WORD)]
+
+
+async def test_a_decision_that_comes_as_its_job_ends_is_told_so() -> None:
+    job = Silent(view().model_copy(update={"state": "ended"}), RUN_ENDED)
+    with pytest.raises(DecisionRefused) as caught:
+        await send(job)
+
+    assert caught.value.kind == "JobEnded"
+    assert job.signals == []
 
 
 async def test_an_unanswered_decision_on_an_unknown_call_is_refused() -> None:
