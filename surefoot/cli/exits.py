@@ -15,7 +15,7 @@ import click
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.errors import DefinitionError, UnknownAgent
-from activities.payloads import BadKeys
+from activities.payloads import BadKeys, UnreadablePayload
 from surefoot.cli.documents import plain
 from surefoot.cli.output import fail
 from surefoot.embedded.errors import HomeInUse
@@ -41,7 +41,10 @@ ENDS: dict[Status, int] = {
     "failed": FAILED,
 }
 
-WRONG = (SettingsError, BadKeys, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge, HomeInUse)
+WRONG = (
+    SettingsError, BadKeys, UnreadablePayload, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge,
+    HomeInUse,
+)  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""
 

@@ -40,6 +40,16 @@ def test_leftovers_of_dead_processes_and_a_taken_port_are_no_obstacle(place: Pla
     assert (ended.code, ended.out) == (0, "Grüße an alle\n")
 
 
+def test_what_was_encrypted_with_a_key_that_is_not_there_names_the_setting(place: Place) -> None:
+    place.run("run", "plain", "x", "--id", "sealed", SUREFOOT_ENCRYPTION_KEYS=f"k1:{'A' * 43}=")
+    told = [place.run(*command) for command in (("jobs",), ("show", "sealed"), ("reply", "sealed", "more"))]
+
+    for ended in told:
+        assert (ended.code, ended.out) == (2, "")
+        assert "encrypted with key 'k1', this process has: none; add that key to SUREFOOT_ENCRYPTION_KEYS" in ended.err
+        assert "Traceback" not in ended.err
+
+
 @pytest.mark.parametrize(
     ("home", "said"),
     [
