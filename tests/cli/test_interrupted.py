@@ -152,4 +152,4 @@ def test_dev_holds_everything_over_ctrl_c_and_a_new_start(place: Place) -> None:
     assert place.run("watch", "held").out == "No cups were left: 10 x cup ordered.\n"
     again.terminate()
     again.wait(timeout=20)
-    until(lambda: nothing_is_left(place))
+    until(lambda: nothing_is_left(place), seconds=60)

@@ -53,7 +53,7 @@ async def test_a_write_killed_before_its_record_asks_a_person(
 ) -> None:
     job = await killed_at(workers, client, "charger", "charged-1")
     [pending] = await waiting(job)
-    [item] = await client.inbox()
+    [item] = [each for each in await client.inbox() if each.job == job.id]
     asked = workers.effects()
     result = "it is on the statement" if choice == "happened" else None
     applied = await job.resolve(Resolution(call=pending.call, choice=choice, result=result, by="ann"))
