@@ -52,6 +52,7 @@ from workflows.desk import PHASE
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
 CONNECT_SECONDS = 30.0
+IDLE = "SUREFOOT_WORKER_IDLE_SECONDS"
 WRONG_USE, NO_SERVER = 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
@@ -300,6 +301,13 @@ def _leave_within(seconds: float) -> None:
     timer.start()
 
 
+def _idle_seconds(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise DefinitionError(f"{IDLE}={text!r} is no number of seconds; without it a worker stays") from None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM. 0 after a clean stop, 2 when app or settings can't be used, 5 without a server."""
     parser = argparse.ArgumentParser(prog="worker", description=__doc__)
@@ -312,8 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_imports()
         app = load_app(options.app)
-        idle = os.environ.get("SUREFOOT_WORKER_IDLE_SECONDS")
-        asyncio.run(_serve(app, options.task_queue, float(idle) if idle else None))
+        asyncio.run(_serve(app, options.task_queue, _idle_seconds(os.environ.get(IDLE))))
     except (Shadowed, DefinitionError, BadKeys) as error:
         sys.stderr.write(f"worker: {error}\n")
         return WRONG_USE
