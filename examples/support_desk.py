@@ -3,6 +3,12 @@
     surefoot run --app examples/support_desk.py support "Order A-1001 arrived broken. Can I have my money back?"
 
 Refunds of up to 20 EUR need no approval and those over 1000 EUR are never made; between them a person decides.
+Other scripts show the rest:
+
+    --model scripted:scripts/support_desk_small.json         18 EUR: paid without a question
+    --model scripted:scripts/support_desk_large.json         1840 EUR: denied by policy
+    --model scripted:scripts/support_desk_wrong_number.json  one of two reads fails, the other is used
+
 `surefoot demo` runs this app and ends its worker in the middle. Two variables serve it:
 
     SUREFOOT_DEMO_LOG      where each tool that ran leaves one line (else examples/work/support_desk.jsonl)
