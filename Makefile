@@ -17,8 +17,11 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 demo: $(INSTALLED) ## a job's whole life, without a key
 	@$(BIN)/surefoot demo
 
+# Without a workflow cache the SDK's core now and then loses a task for ten seconds or more (docs/decisions.md). A test
+# that failed is therefore run once more, and named: what is broken fails again.
 test: check ## everything
-	$(BIN)/pytest tests -m "server or crash"
+	$(BIN)/pytest tests -m "server or crash" || { echo "once more, those that failed:"; \
+	  $(BIN)/pytest tests -m "server or crash" --last-failed --last-failed-no-failures none; }
 
 check: $(INSTALLED) ## no server: format, lint, types, tests of all that needs none
 	$(BIN)/ruff format --check .

@@ -85,6 +85,8 @@ async def test_a_call_that_waits_survives_new_runs_and_is_decided_once(host: Hos
     script, _ = watched(made, {"text": "done"})
     async with host(Agent("a", script, tools=[look_up, save]), settings=OFTEN) as client:
         job = await client.start("a", "go")
+        # A query may see a task that is lost before it is recorded; the inbox shows what is recorded.
+        await until(client.inbox, lambda items: any(item.job == job.id for item in items))
         before = await until(job.view, waits)
         first_run = (await client.temporal.get_workflow_handle(job.id).describe()).run_id
         for number in range(30):
