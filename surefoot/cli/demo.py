@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from rich.rule import Rule
 from rich.text import Text
 
 from surefoot.cli import exits
@@ -31,6 +30,7 @@ from workflows.contracts import JobView, Pending, Turn
 APP = Path(__file__).resolve().parents[2] / "examples" / "support_desk.py"
 INPUT = "Order A-1001 arrived broken. Can I have my money back?"
 SLOW_TOOL_SECONDS = 3.0
+HEADING_COLUMNS = 78
 TOLD = "the demo, since nobody is at a terminal"
 
 
@@ -137,10 +137,9 @@ def _model() -> str:
 
 def _heading(text: str) -> None:
     sys.stderr.flush()
-    console = out()
-    console.soft_wrap = False
-    console.print()
-    console.print(Rule(Text(text, "bold"), align="left", style="cyan", characters="─"))
+    _tell("")
+    # Of a width of its own: a pipe has none.
+    out().print(Text.assemble((f"{text} ", "bold"), ("─" * max(3, HEADING_COLUMNS - len(text)), "cyan")))
 
 
 def _tell(text: str) -> None:
