@@ -182,7 +182,8 @@ async def test_decided_and_performed_are_two_visible_states(host: Host) -> None:
         job, (pending,) = await started(client, "w")
         applied = await job.decide(decision(pending))
         during = await job.view()
-        inbox = await client.inbox()
+        # The server's lists follow a moment later; the tool is held until they have.
+        inbox = await until(client.inbox, lambda items: all(item.job != job.id for item in items))
         go_on.set()
         last = await ended(job)
 
