@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -25,10 +24,7 @@ from temporalio.client import Client
 from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflowInfo
 from temporalio.envconfig import ClientConfig
 from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.service import RPCError
 from temporalio.worker import (
-    ActivityInboundInterceptor,
-    ExecuteActivityInput,
     Interceptor,
     Worker,
     WorkflowInstance,
@@ -42,12 +38,12 @@ from activities.artifacts import Artifacts
 from activities.call_model import ModelCaller, Timing
 from activities.connection import NotConnected, open_client
 from activities.errors import DefinitionError
+from activities.idleness import Activity, until_idle
 from activities.models import Models
 from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
-from workflows.desk import PHASE
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
@@ -63,14 +59,9 @@ class Shadowed(ImportError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Timing):
     """What an operator may set for a worker, each by the environment variable `SUREFOOT_<NAME>`."""
 
-    heartbeat_seconds: float = 8.0
-    retry_seconds: float = 1.0
-    model_attempts: int = 6
-    history_events: int = 4000
-    adopt_seconds: float = 43_200.0
     max_activities: int = 200
     max_cached_workflows: int = 1000
     shutdown_seconds: float = 10.0
@@ -172,14 +163,7 @@ async def hosting(
     settings = settings or Settings()
     models = Models(app)
     threads = ThreadPoolExecutor(settings.max_activities, thread_name_prefix="tool")
-    timing = Timing(
-        heartbeat_seconds=settings.heartbeat_seconds,
-        retry_seconds=settings.retry_seconds,
-        model_attempts=settings.model_attempts,
-        history_events=settings.history_events,
-        adopt_seconds=settings.adopt_seconds,
-    )
-    caller = ModelCaller(app, models, Transcripts(), threads, timing)
+    caller = ModelCaller(app, models, Transcripts(), threads, settings)
     runner = ToolRunner(app, threads, settings.artifacts)
     worker = Worker(
         client,
@@ -222,48 +206,6 @@ async def connect(**overrides: Any) -> Client:
     return await open_client(settings | overrides, wait_seconds=CONNECT_SECONDS)
 
 
-class Activity(Interceptor):
-    """Notes when a step last ran here, so that a worker that nobody needs can end itself."""
-
-    def __init__(self) -> None:
-        self.running = 0
-        self.last = time.monotonic()
-
-    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        return _Noted(next, self)
-
-    def idle_for(self) -> float:
-        return 0.0 if self.running else time.monotonic() - self.last
-
-
-class _Noted(ActivityInboundInterceptor):
-    def __init__(self, next: ActivityInboundInterceptor, noted: Activity) -> None:
-        super().__init__(next)
-        self._noted = noted
-
-    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
-        self._noted.running += 1
-        try:
-            return await super().execute_activity(input)
-        finally:
-            self._noted.running -= 1
-            self._noted.last = time.monotonic()
-
-
-async def _until_idle(client: Client, task_queue: str, noted: Activity, seconds: float) -> None:
-    """Return when no step ran for `seconds` and no job of this queue is running (those that wait for people do not)."""
-    running = f"TaskQueue = '{task_queue}' AND ExecutionStatus = 'Running' AND {PHASE.name} = 'running'"
-    while True:
-        await asyncio.sleep(max(1.0, seconds - noted.idle_for()))
-        if noted.idle_for() < seconds:
-            continue
-        try:
-            if (await client.count_workflows(running)).count == 0:
-                return
-        except RPCError as error:  # a server that is being restarted does not say that nobody needs this worker
-            log.warning("no answer to whether jobs are running: %s", error)
-
-
 async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
     client = await connect(runtime=runtime())
     stop = asyncio.Event()
@@ -276,7 +218,7 @@ async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
         log.info("serves queue %s: agents %s", task_queue, ", ".join(sorted(app.agents)))
         ends: list[asyncio.Task[Any]] = [asyncio.create_task(stop.wait())]
         if idle_seconds is not None:
-            ends.append(asyncio.create_task(_until_idle(client, task_queue, noted, idle_seconds)))
+            ends.append(asyncio.create_task(until_idle(client, task_queue, noted, idle_seconds)))
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:
             end.cancel()

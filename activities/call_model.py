@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NoReturn
 
 from temporalio import activity
@@ -45,7 +45,7 @@ OUTPUT_BYTES = 500_000
 
 @dataclass(frozen=True)
 class Timing:
-    """What the worker's operator may set for all its agents."""
+    """What the worker's operator may set for all its agents: fields of `AgentSpec`, by the same names."""
 
     heartbeat_seconds: float = 8.0
     retry_seconds: float = 1.0
@@ -65,17 +65,8 @@ class ModelCaller:
 
     @activity.defn
     async def load_agent(self, request: LoadAgent) -> AgentSpec:
-        spec = self._app.agent(request.agent).spec()
-        timing = self._timing
-        return spec.model_copy(
-            update={
-                "heartbeat_seconds": timing.heartbeat_seconds,
-                "retry_seconds": timing.retry_seconds,
-                "model_attempts": timing.model_attempts,
-                "history_events": timing.history_events,
-                "adopt_seconds": timing.adopt_seconds,
-            }
-        )
+        timing = {each.name: getattr(self._timing, each.name) for each in fields(Timing)}
+        return self._app.agent(request.agent).spec().model_copy(update=timing)
 
     @activity.defn
     async def read_segment(self, request: ReadSegment) -> TranscriptPage:

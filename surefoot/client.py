@@ -23,12 +23,12 @@ from surefoot.errors import JobConflict, JobRunning
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
+from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
 
 WORKFLOW = "AgentJob"
-DEFAULT_QUEUE = "surefoot"
 
 
 class Client:
@@ -38,7 +38,7 @@ class Client:
     """
 
     def __init__(
-        self, temporal: Temporal, *, task_queue: str = DEFAULT_QUEUE, answer_within: timedelta = ANSWER_WITHIN
+        self, temporal: Temporal, *, task_queue: str = DEFAULT_TASK_QUEUE, answer_within: timedelta = ANSWER_WITHIN
     ) -> None:
         self.temporal = temporal
         self.task_queue = task_queue
@@ -52,7 +52,7 @@ class Client:
         """
         from surefoot.connection import connect
 
-        return cls(await connect(**overrides), task_queue=task_queue or DEFAULT_QUEUE)
+        return cls(await connect(**overrides), task_queue=task_queue or DEFAULT_TASK_QUEUE)
 
     async def start(
         self,

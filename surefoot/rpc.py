@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pydantic_core import PydanticSerializationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from surefoot.errors import DecisionRefused, JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError
+from surefoot.errors import JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError
 from surefoot.texts import quoted
 
 UNREACHED = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.UNKNOWN, RPCStatusCode.ABORTED)
@@ -44,6 +44,3 @@ def _ours(job: str, error: RPCError) -> SurefootError:
     if error.status in UNREACHED:
         return ServerNotReached(f"the Temporal server does not answer: {error.message}; see: surefoot doctor")
     return SurefootError(f"job {job}: {error.message} ({error.status.name})")
-
-
-__all__ = ["DecisionRefused", "reaching"]

@@ -18,7 +18,6 @@ from workflows.contracts import (
     JobState,
     ModelReply,
     Result,
-    ResultStatus,
     RunTool,
     Status,
     ToolReply,
@@ -26,7 +25,7 @@ from workflows.contracts import (
 )
 from workflows.desk import Desk
 from workflows.flight import Flight
-from workflows.gate import Gate, with_edit
+from workflows.gate import Gate, finish, with_edit
 from workflows.limits import Allowance
 from workflows.pace import Pace
 from workflows.previews import Previews
@@ -68,7 +67,7 @@ class Calls:
     def _refuse_cut_off(self) -> None:
         self.state.odd_turns += 1
         for call in self.state.calls:
-            self._finish(call, "not_executed", words.CUT_OFF)
+            finish(call, "not_executed", words.CUT_OFF)
         if self.state.odd_turns > ODD_TURNS:
             self.state.closing = "model_failure"
 
@@ -104,11 +103,11 @@ class Calls:
         left = self.allowance.calls_left()
         for call in self.state.calls:
             if call.plan.kind == "invalid":
-                self._finish(call, "error", call.plan.problem or "this call can't be made")
+                finish(call, "error", call.plan.problem or "this call can't be made")
             elif call.plan.verdict == "deny":
-                self._finish(call, "denied", call.plan.problem or "Denied by policy.")
+                finish(call, "denied", call.plan.problem or "Denied by policy.")
             elif call.digest in self.state.denied:
-                self._finish(call, "denied", words.DENIED_BEFORE)
+                finish(call, "denied", words.DENIED_BEFORE)
             elif left is not None and left <= 0:
                 self._leave(call, "hit_tool_call_cap")
                 self.state.closing = "hit_tool_call_cap"
@@ -156,7 +155,7 @@ class Calls:
     def _leave_rest(self, why: Status) -> None:
         for call in (call for call in self.state.calls if call.phase != "done"):
             if call.phase == "unknown":
-                self._finish(call, "unknown", words.INTERRUPTED)
+                finish(call, "unknown", words.INTERRUPTED)
             else:
                 self._leave(call, why)
         if self.state.closing is None and why != "cancelled":
@@ -164,7 +163,7 @@ class Calls:
 
     def _leave(self, call: CallState, why: Status) -> None:
         text = words.NOT_EXECUTED.format(why=words.LIMIT_WORDS.get(why, "an earlier call ended the job"))
-        self._finish(call, "not_executed", text)
+        finish(call, "not_executed", text)
         outcomes.note_not_done(self.state, call, text)
 
     async def _together(self, group: list[CallState]) -> None:
@@ -226,7 +225,7 @@ class Calls:
             self._put_to_people(call)
             return
         if reply.status == "denied":
-            self._finish(call, "denied", words.DENIED_BY_POLICY.format(why=reply.content))
+            finish(call, "denied", words.DENIED_BY_POLICY.format(why=reply.content))
             return
         self.allowance.spend(Usage(tool_calls=1))
         if reply.status == "unknown":
@@ -242,10 +241,6 @@ class Calls:
             edited=call.edited,
             artifact=reply.artifact,
         )
-        call.phase = "done"
-
-    def _finish(self, call: CallState, status: ResultStatus, content: str) -> None:
-        call.result = Result(call=call.call.id, tool=call.call.tool, content=content, status=status, edited=call.edited)
         call.phase = "done"
 
     def _tell(self) -> None:

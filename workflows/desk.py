@@ -68,7 +68,7 @@ class Desk:
     def phase(self) -> JobPhase:
         if self._state.paused:
             return "paused"
-        return "waiting" if self._gate.pending() else "running"
+        return "waiting" if self._gate.waits() else "running"
 
     def show(self) -> None:
         """Write the job's phase and its pending calls where lists are made from, if they changed."""

@@ -9,7 +9,17 @@ from datetime import datetime
 
 from pydantic_core import to_json
 
-from workflows.contracts import CallState, Decided, Decision, JobState, JsonObject, Pending, Resolution, Result
+from workflows.contracts import (
+    CallState,
+    Decided,
+    Decision,
+    JobState,
+    JsonObject,
+    Pending,
+    Resolution,
+    Result,
+    ResultStatus,
+)
 from workflows.outcomes import cut
 from workflows.received import refusal
 from workflows.words import ANSWERED, DENIED, EDITED, GAVE_UP, HAPPENED
@@ -30,6 +40,12 @@ def already_decided(decided: Decided) -> str:
     return f"call {decided.call} was already decided: {decided.choice} by {decided.by} at {decided.at.isoformat()}"
 
 
+def finish(call: CallState, status: ResultStatus, content: str) -> None:
+    """Give a call its result without running it."""
+    call.result = Result(call=call.call.id, tool=call.call.tool, content=content, status=status, edited=call.edited)
+    call.phase = "done"
+
+
 def with_edit(call: CallState, content: str) -> str:
     """A result as the model gets it: it must know when what ran is not what it had asked for."""
     if not call.edited:
@@ -48,6 +64,9 @@ class Gate:
         ids = [call.call.id for call in self._state.calls]
         behind = set(ids[ids.index(after) + 1 :] if after in ids else ids)
         return [self._pending(call) for call in self._waiting() if call.call.id in behind]
+
+    def waits(self) -> bool:
+        return any(True for _ in self._waiting())
 
     def _waiting(self) -> Iterator[CallState]:
         return (call for call in self._state.calls if call.phase in ("asking", "unknown"))
@@ -130,10 +149,10 @@ class Gate:
                 call.arguments, call.digest = edited
                 call.edited = call.digest != decision.digest
         elif decision.choice == "answer":
-            self._finish(call, "answered", ANSWERED.format(by=decision.by, text=decision.text))
+            finish(call, "answered", ANSWERED.format(by=decision.by, text=decision.text))
         else:
             reason = f": {decision.text}" if decision.text else "."
-            self._finish(call, "denied", DENIED.format(by=decision.by, reason=reason))
+            finish(call, "denied", DENIED.format(by=decision.by, reason=reason))
             self._state.denied = [*self._state.denied, call.digest][-DENIED_KEPT:]
         return self._record(
             Decided(
@@ -152,11 +171,11 @@ class Gate:
         """Carry out a checked resolution of an unknown outcome."""
         call = self.check_resolution(resolution)
         if resolution.choice == "happened":
-            self._finish(call, "ok", with_edit(call, HAPPENED.format(by=resolution.by, result=resolution.result)))
+            finish(call, "ok", with_edit(call, HAPPENED.format(by=resolution.by, result=resolution.result)))
         elif resolution.choice == "not_happened":
             call.phase = "approved"
         else:
-            self._finish(call, "unknown", GAVE_UP.format(by=resolution.by))
+            finish(call, "unknown", GAVE_UP.format(by=resolution.by))
         return self._record(
             Decided(
                 call=resolution.call,
@@ -179,10 +198,3 @@ class Gate:
         while len(self._state.decided) > DECIDED_KEPT:
             del self._state.decided[next(iter(self._state.decided))]
         return decided
-
-    @staticmethod
-    def _finish(call: CallState, status: str, content: str) -> None:
-        call.result = Result.model_validate(
-            {"call": call.call.id, "tool": call.call.tool, "content": content, "status": status, "edited": call.edited}
-        )
-        call.phase = "done"

@@ -7,6 +7,7 @@ from typing import Any
 import worker
 from activities.agents import Agent
 from activities.apps import App
+from activities.idleness import Activity
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
 from activities.tools import tool
@@ -52,5 +53,5 @@ async def hosting(place: str) -> AsyncIterator[RunJob]:
         if outcome.status != "complete" or outcome.usage.tool_calls != rounds:
             raise Incomplete(f"{outcome.status} after {outcome.usage.tool_calls} tool calls: {outcome.summary}")
 
-    async with worker.hosting(temporal, App([READER]), task_queue=QUEUE, interceptors=[worker.Activity()]):
+    async with worker.hosting(temporal, App([READER]), task_queue=QUEUE, interceptors=[Activity()]):
         yield run

@@ -1,11 +1,11 @@
-"""The worker process beside its work: when it ends itself."""
+"""When a worker ends itself because nobody needs it."""
 
 from typing import cast
 
 from temporalio.client import Client, WorkflowExecutionCount
 from temporalio.service import RPCError, RPCStatusCode
 
-from worker import Activity, _until_idle
+from activities.idleness import Activity, until_idle
 
 AWAY = RPCError("away", RPCStatusCode.UNAVAILABLE, b"")
 
@@ -28,7 +28,7 @@ class Counting:
 async def test_a_worker_is_idle_only_when_the_server_says_that_no_job_is_running() -> None:
     client = Counting(AWAY, 1, 0)
 
-    await _until_idle(cast(Client, client), "q", Activity(), 0.0)
+    await until_idle(cast(Client, client), "q", Activity(), 0.0)
 
     running = "TaskQueue = 'q' AND ExecutionStatus = 'Running' AND SurefootState = 'running'"
     assert client.asked == [running] * 3
