@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
@@ -42,6 +41,7 @@ from activities.idleness import Activity, until_idle
 from activities.models import Models
 from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
+from activities.threads import Threads
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
 
@@ -162,7 +162,7 @@ async def hosting(
     """A running worker for `app`; on leaving, activities get `shutdown_seconds` to finish, and clients are closed."""
     settings = settings or Settings()
     models = Models(app)
-    threads = ThreadPoolExecutor(settings.max_activities, thread_name_prefix="tool")
+    threads = Threads(settings.max_activities)
     caller = ModelCaller(app, models, Transcripts(), threads, settings)
     runner = ToolRunner(app, threads, settings.artifacts)
     worker = Worker(

@@ -7,7 +7,6 @@ an attempt that finds the mark knows that an earlier one may have changed someth
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from temporalio import activity
@@ -19,6 +18,7 @@ from activities.attempts import Attempt
 from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError, UnknownAgent
 from activities.explain import said
 from activities.plans import judge
+from activities.threads import Threads
 from activities.tool_context import ToolContext
 from activities.tools import Tool, render_output
 from workflows.contracts import (
@@ -39,9 +39,9 @@ MOST_CHARS = 300_000
 
 
 class ToolRunner:
-    """The activities that call users' tools. `threads` runs plain functions, so that they can't block the worker."""
+    """The activities that call users' tools. `threads` runs what their authors wrote, beside the worker."""
 
-    def __init__(self, app: App, threads: ThreadPoolExecutor, artifacts: Artifacts) -> None:
+    def __init__(self, app: App, threads: Threads, artifacts: Artifacts) -> None:
         self._app, self._threads, self._artifacts = app, threads, artifacts
 
     @activity.defn

@@ -11,12 +11,10 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
 from typing_extensions import ParamSpec, TypeVar
 
-from activities.contained import run_anywhere, run_contained
 from activities.docstrings import parse
 from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
 from activities.policy import Rule, as_rules, bind_by_name, check_names
@@ -24,6 +22,7 @@ from activities.providers.protocol import ToolDeclaration
 from activities.rendering import render_output
 from activities.schema import Arguments
 from activities.signature import read_signature, underlying
+from activities.threads import Threads, run_contained
 from activities.tool_context import ToolContext
 from workflows.contracts import JsonObject
 
@@ -151,10 +150,9 @@ class Tool(Generic[P, R]):
             return None
         return render_output(run_contained(functools.partial(self._preview, **bind_by_name(self._preview, validated))))
 
-    async def call(self, context: ToolContext, validated: Mapping[str, Any], executor: ThreadPoolExecutor) -> Any:
-        """Run the function once with validated arguments: a coroutine here, a plain function in the executor."""
-        arguments = {**validated, **dict.fromkeys(self._context, context)}
-        return await run_anywhere(self.function, arguments, executor)
+    async def call(self, context: ToolContext, validated: Mapping[str, Any], threads: Threads) -> Any:
+        """Run the function once with validated arguments, away from the caller's event loop."""
+        return await threads.run(self.function, {**validated, **dict.fromkeys(self._context, context)})
 
     def _check(self) -> None:
         where = f"tool {self.name!r}"

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from activities.attempts import AttemptOver
 from activities.errors import OutcomeUnknown, ToolCancelled, ToolError
 from activities.providers.scripted import Script
 from activities.run_tool import MOST_CHARS, ToolRunner
+from activities.threads import Threads
 from activities.tool_context import ToolContext
 from activities.tools import Tool, tool
 from tests.activities.heartbeats import CANCELLED, UNKNOWN_ATTEMPT, UNREACHED, Server, environment
@@ -30,7 +30,7 @@ class Runs:
     """A tool runner, and what its tools were called with."""
 
     def __init__(self, folder: Path) -> None:
-        self.threads = ThreadPoolExecutor(4)
+        self.threads = Threads(4)
         self.artifacts = Artifacts(folder)
         self.keys: list[str] = []
 

@@ -6,21 +6,21 @@ import functools
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from activities.errors import DefinitionError
 from activities.providers.protocol import ToolDeclaration
+from activities.threads import Threads
 from activities.tools import Tool, ToolCancelled, ToolContext, ToolError, tool
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="none")
 
 
 @pytest.fixture(scope="module")
-def executor() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2) as threads:
+def executor() -> Iterator[Threads]:
+    with Threads(2) as threads:
         yield threads
 
 
@@ -100,7 +100,7 @@ def test_a_bound_method_is_a_tool() -> None:
     assert price("tea") == "tea costs 5"
 
 
-def test_what_a_partial_binds_is_hidden_from_the_model(executor: ThreadPoolExecutor) -> None:
+def test_what_a_partial_binds_is_hidden_from_the_model(executor: Threads) -> None:
     def send(text: str, api_key: str) -> str:
         """Send a text."""
         return f"{text} with {api_key}"
@@ -193,11 +193,11 @@ def test_no_function_is_no_tool() -> None:
 # --- running ------------------------------------------------------------------------------------
 
 
-def call(made: Tool, executor: ThreadPoolExecutor, context: ToolContext | None = None, **arguments: Any) -> Any:
+def call(made: Tool, executor: Threads, context: ToolContext | None = None, **arguments: Any) -> Any:
     return asyncio.run(made.call(context or ToolContext.for_testing(), made.validate(arguments), executor))
 
 
-def test_a_plain_function_runs_in_the_executor_with_the_context_variables(executor: ThreadPoolExecutor) -> None:
+def test_a_plain_function_runs_in_the_executor_with_the_context_variables(executor: Threads) -> None:
     def where() -> list[str]:
         return [str(threading.current_thread() is threading.main_thread()), request_id.get()]
 
@@ -208,16 +208,21 @@ def test_a_plain_function_runs_in_the_executor_with_the_context_variables(execut
     assert found == ["False", "r-1"]
 
 
-def test_a_coroutine_function_runs_in_the_loop(executor: ThreadPoolExecutor) -> None:
+def test_coroutines_run_on_one_loop_of_their_own_with_the_context_variables(executor: Threads) -> None:
     @tool
-    async def where() -> bool:
+    async def where() -> list[str]:
         await asyncio.sleep(0)
-        return threading.current_thread() is threading.main_thread()
+        return [threading.current_thread().name, str(id(asyncio.get_running_loop())), request_id.get()]
 
-    assert call(where, executor) is True
+    token = request_id.set("r-1")
+    first, second = call(where, executor), call(where, executor)
+    request_id.reset(token)
+
+    assert first == second
+    assert (first[0], first[2]) == ("tool-loop", "r-1")
 
 
-def test_a_plain_function_that_returns_a_coroutine_is_awaited(executor: ThreadPoolExecutor) -> None:
+def test_a_plain_function_that_returns_a_coroutine_is_awaited(executor: Threads) -> None:
     async def fetch(x: int) -> int:
         return x + 1
 
@@ -228,7 +233,7 @@ def test_a_plain_function_that_returns_a_coroutine_is_awaited(executor: ThreadPo
     assert call(later, executor, x=1) == 2
 
 
-def test_the_context_reaches_every_parameter_that_asks_for_it(executor: ThreadPoolExecutor) -> None:
+def test_the_context_reaches_every_parameter_that_asks_for_it(executor: Threads) -> None:
     @tool
     def look(x: int, context: ToolContext, *, again: ToolContext | None = None) -> list[object]:
         return [x, context.call, again is context]
@@ -237,7 +242,7 @@ def test_the_context_reaches_every_parameter_that_asks_for_it(executor: ThreadPo
 
 
 @pytest.mark.parametrize("error", [StopIteration(3), SystemExit(2), KeyboardInterrupt()])
-def test_what_would_break_the_worker_is_an_ordinary_failure(error: BaseException, executor: ThreadPoolExecutor) -> None:
+def test_what_would_break_the_worker_is_an_ordinary_failure(error: BaseException, executor: Threads) -> None:
     @tool
     def plain() -> None:
         raise error
@@ -252,7 +257,7 @@ def test_what_would_break_the_worker_is_an_ordinary_failure(error: BaseException
 
 
 @pytest.mark.parametrize("error", [ToolError("no such order"), ValueError("x"), ToolCancelled()])
-def test_other_errors_pass_as_they_are(error: BaseException, executor: ThreadPoolExecutor) -> None:
+def test_other_errors_pass_as_they_are(error: BaseException, executor: Threads) -> None:
     @tool
     def plain() -> None:
         raise error
@@ -262,7 +267,7 @@ def test_other_errors_pass_as_they_are(error: BaseException, executor: ThreadPoo
     assert caught.value is error
 
 
-def test_a_blocking_tool_does_not_block_the_loop(executor: ThreadPoolExecutor) -> None:
+def test_a_blocking_tool_does_not_block_the_loop(executor: Threads) -> None:
     released = threading.Event()
 
     @tool
@@ -278,7 +283,7 @@ def test_a_blocking_tool_does_not_block_the_loop(executor: ThreadPoolExecutor) -
     assert asyncio.run(both()) is True
 
 
-def test_cancelling_the_call_of_a_plain_function_returns_at_once(executor: ThreadPoolExecutor) -> None:
+def test_cancelling_the_call_of_a_plain_function_returns_at_once(executor: Threads) -> None:
     released = threading.Event()
 
     @tool

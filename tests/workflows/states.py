@@ -1,6 +1,5 @@
 """Brings jobs into every state in which a person may end them: a tool for each, held or let go by the test."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from activities.providers.scripted import Script
 from activities.tools import tool
 from surefoot.client import Client
 from surefoot.job import Job
-from tests.waiting import until
+from tests.waiting import Flag, until
 from tests.workflows.scripting import call, calls
 from workflows.contracts import Entry, Message, Result, Turn
 
@@ -22,7 +21,7 @@ class States:
     """One agent whose first turn is the job's message: it names the state to get into."""
 
     def __init__(self) -> None:
-        self.let_go, self.entered = asyncio.Event(), asyncio.Event()
+        self.let_go, self.entered = Flag(), Flag()
         self.asked: list[ModelRequest] = []
         self.saved: list[str] = []
 

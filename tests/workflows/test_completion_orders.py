@@ -15,7 +15,7 @@ from activities.tools import tool
 from surefoot.job import Job
 from tests.conftest import Host
 from tests.replaying import assert_replays
-from tests.waiting import until
+from tests.waiting import Flag, until
 from tests.workflows.gated import results
 from tests.workflows.scripting import call, calls
 
@@ -26,7 +26,7 @@ class Held:
     """A read that waits until its key is let go."""
 
     def __init__(self) -> None:
-        self.let_go = {key: asyncio.Event() for key in KEYS}
+        self.let_go = {key: Flag() for key in KEYS}
         self.entered: set[str] = set()
 
     def agent(self) -> Agent:

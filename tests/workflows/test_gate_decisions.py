@@ -11,7 +11,7 @@ from activities.tools import tool
 from surefoot.errors import DecisionRefused
 from surefoot.job import Job
 from tests.conftest import Host
-from tests.waiting import until
+from tests.waiting import Flag, until
 from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer
 from workflows.contracts import Decision, Limits, Pending
 
@@ -153,7 +153,7 @@ async def test_a_decision_after_the_end_is_refused_with_the_reason(host: Host) -
 
 
 async def test_a_tool_starts_within_two_seconds_of_its_approval_and_nothing_else(host: Host) -> None:
-    begun = asyncio.Event()
+    begun = Flag()
 
     @tool
     async def save(key: str) -> str:
@@ -170,7 +170,7 @@ async def test_a_tool_starts_within_two_seconds_of_its_approval_and_nothing_else
 
 
 async def test_decided_and_performed_are_two_visible_states(host: Host) -> None:
-    go_on = asyncio.Event()
+    go_on = Flag()
 
     @tool
     async def save(key: str) -> str:

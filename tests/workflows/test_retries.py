@@ -17,7 +17,7 @@ from activities.tools import Tool, tool
 from tests.conftest import QUICK, Host
 from tests.waiting import until
 from tests.workflows.gated import cli, results
-from tests.workflows.scripting import call, calls, look_up, watched
+from tests.workflows.scripting import call, calls, watched
 from workflows.contracts import ToolReply
 
 FAILED = "The tool failed: ValueError: no luck"
@@ -164,26 +164,39 @@ async def test_no_tool_can_end_its_worker(host: Host, error: BaseException, opti
     assert [finding.is_error for finding in outcome.findings] == [True]
 
 
-async def test_a_plain_function_that_blocks_lets_other_jobs_go_on(host: Host) -> None:
+@pytest.mark.parametrize("kind", ["plain", "coroutine"])
+async def test_a_tool_that_blocks_lets_other_jobs_go_on_and_is_not_taken_for_dead(host: Host, kind: str) -> None:
     release = threading.Event()
+    begun = []
 
     @tool(read_only=True)
-    def block() -> str:
+    def plain() -> str:
+        begun.append(kind)
         release.wait(30)
         return "released"
 
-    blocker = Agent("blocker", Script([calls(call("block")), {"text": "done"}]), tools=[block])
-    reader = Agent("reader", Script([calls(call("look_up", key="a")), {"text": "done"}]), tools=[look_up])
-    async with host(blocker, reader) as client:
+    @tool(read_only=True)
+    async def coroutine() -> str:
+        return plain()
+
+    @tool(read_only=True)
+    def other_plain() -> str:
+        return "read"
+
+    blocker = Agent("blocker", Script([calls(call(kind)), {"text": "done"}]), tools=[plain, coroutine])
+    reader = Agent("reader", Script([calls(call("other_plain")), {"text": "done"}]), tools=[other_plain])
+    async with host(blocker, reader, settings=BEATING) as client:
         blocked = await client.start("blocker", "go")
         other = await (await client.start("reader", "go")).outcome()
         held = await blocked.view()
+        await asyncio.sleep(3 * BEATING.heartbeat_seconds)  # without a sign of life it would now have been tried again
         release.set()
         end = await blocked.outcome()
 
     assert other.status == "complete"
     assert held.state == "running"
     assert [finding.content for finding in end.findings] == ["released"]
+    assert begun == [kind]
 
 
 # --- attempts that the server ended while their mark was under way

@@ -22,6 +22,7 @@ from activities.tools import tool
 from surefoot.client import Client
 from tests.conftest import QUICK
 from tests.judge_transcript import judge_transcript
+from tests.waiting import Flag
 from tests.workflows.scripting import call, calls, look_up, note
 from worker import Sandbox, hosting
 from workflows.agent_job import AgentJob
@@ -56,11 +57,11 @@ async def wait_for(name: str, others: list[str]) -> str:
     return name
 
 
-ended: dict[str, asyncio.Event] = {}
+ended: dict[str, Flag] = {}
 
 
-def _ended(name: str) -> asyncio.Event:
-    return ended.setdefault(name, asyncio.Event())
+def _ended(name: str) -> Flag:
+    return ended.setdefault(name, Flag())
 
 
 def told(request: ModelRequest) -> dict[str, Any]:
