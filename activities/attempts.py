@@ -21,14 +21,20 @@ from temporalio.service import RPCError, RPCStatusCode
 
 log = logging.getLogger(__name__)
 BEATS_PER_TIMEOUT = 3
+PASSES = 5
+"""How many attempts may find that their worker does not have what the step needs."""
 
 
 @dataclass
 class Ledger:
-    """`started`: the function was called at least once. `failures`: attempts that ended with an error of their own."""
+    """`started`: the function was called at least once. `failures`: attempts that ended with an error of their own.
+
+    `passed`: attempts on workers whose app does not have what the step needs.
+    """
 
     started: bool = False
     failures: int = 0
+    passed: int = 0
 
 
 class AttemptOver(ApplicationError):
@@ -128,7 +134,18 @@ class Attempt:
         The error's detail is how many attempts there were: each of them may have been charged for.
         """
         self.ledger.failures += 1
-        again = retry and self.ledger.failures < allowed
+        await self._end(kind, message, again=retry and self.ledger.failures < allowed, delay=delay)
+
+    async def pass_on(self, kind: str, message: str) -> None:
+        """Let another worker try: while a deploy is under way, one may know what this one does not.
+
+        Returns when `PASSES` attempts had no luck; they count as no failures of the step.
+        """
+        self.ledger.passed += 1
+        if self.ledger.passed < PASSES:
+            await self._end(kind, message, again=True, delay=None)
+
+    async def _end(self, kind: str, message: str, *, again: bool, delay: float | None) -> NoReturn:
         if again:
             # The SDK sends what it holds back when an attempt fails: that must not be an older count.
             activity.heartbeat(asdict(self.ledger))

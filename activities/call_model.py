@@ -8,9 +8,11 @@ import logging
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from typing import NoReturn
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from activities.agents import Agent
 from activities.apps import App
@@ -65,8 +67,17 @@ class ModelCaller:
 
     @activity.defn
     async def load_agent(self, request: LoadAgent) -> AgentSpec:
+        try:
+            agent = self._app.agent(request.agent)
+        except UnknownAgent as error:  # while a deploy is under way, another worker may know it
+            raise ApplicationError(
+                str(error),
+                type="UnknownAgent",
+                non_retryable=activity.info().is_local,
+                next_retry_delay=timedelta(seconds=self._timing.retry_seconds),
+            ) from None
         timing = {each.name: getattr(self._timing, each.name) for each in fields(Timing)}
-        return self._app.agent(request.agent).spec().model_copy(update=timing)
+        return agent.spec().model_copy(update=timing)
 
     @activity.defn
     async def read_segment(self, request: ReadSegment) -> TranscriptPage:

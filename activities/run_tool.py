@@ -49,12 +49,13 @@ class ToolRunner:
         attempt = Attempt()
         begun = attempt.ledger.started
         found = self._find(request)
-        if begun and not (found and found[1].may_run_again):
-            return ToolReply(status="unknown")
         if found is None:
             text = f"The tool {request.tool} is no longer there; nothing was executed."
-            return ToolReply(status="error", content=text)
+            await attempt.pass_on("UnknownTool", text)
+            return ToolReply(status="unknown") if begun else ToolReply(status="error", content=text)
         agent, tool = found
+        if begun and not tool.may_run_again:
+            return ToolReply(status="unknown")
         async with attempt.beating(until_mark=tool.kind == "write"):
             ready = await self._check(agent, tool, request)
             if isinstance(ready, ToolReply):

@@ -36,7 +36,7 @@ from workflows.contracts import (
     TranscriptPage,
 )
 from workflows.desk import VIEW_BYTES, Desk, fitting
-from workflows.failures import reason
+from workflows.failures import FAILED, reason
 from workflows.gate import Gate
 from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
@@ -109,9 +109,8 @@ class AgentJob:
 
     async def _work(self) -> Outcome:
         if self._state.spec is None or not self._start.resumed:
-            request = LoadAgent(agent=self._state.agent)
             try:
-                spec = await workflow.execute_local_activity(steps.load_agent, request, **policies.LOCAL)
+                spec = await self._load_agent(LoadAgent(agent=self._state.agent))
             except ActivityError as error:
                 if is_cancelled_exception(error):
                     raise
@@ -121,6 +120,16 @@ class AgentJob:
                 self._allow(spec)
         self._loop = Loop(self._state, self._state.spec, self._transcript, self._gate, self._desk)
         return await self._loop.run()
+
+    @staticmethod
+    async def _load_agent(request: LoadAgent) -> AgentSpec:
+        """What this worker knows of the agent, or else another worker of the queue: they may differ during a deploy."""
+        try:
+            return await workflow.execute_local_activity(steps.load_agent, request, **policies.LOCAL)
+        except FAILED as error:
+            if is_cancelled_exception(error):
+                raise
+            return await workflow.execute_activity(steps.load_agent, request, **policies.SEARCH)
 
     def _allow(self, spec: AgentSpec) -> None:
         """A reply has the limits that its job began with, but for those that it names itself; totals stay."""

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import FailureError
 
 from workflows import failures, outcomes, policies, progress, steps, words
 from workflows.contracts import (
@@ -206,12 +206,12 @@ class Calls:
                 options = policies.tool(self.spec, call.plan)
                 handle = workflow.start_activity(steps.run_tool, request, **options)
             reply = await self.flight.land(handle, call)
-        except ActivityError as error:
+        except failures.FAILED as error:
             reply = self._lost(call, error)
         self.take_reply(call, reply)
 
     @staticmethod
-    def _lost(call: CallState, error: ActivityError) -> ToolReply:
+    def _lost(call: CallState, error: FailureError) -> ToolReply:
         """What a call came to whose attempts ended without a reply."""
         if call.plan.kind == "write" and failures.may_have_run(error):
             return ToolReply(status="unknown")

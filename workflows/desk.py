@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic_core import to_json
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ApplicationError
 
 from workflows import policies, steps
 from workflows.contracts import (
@@ -28,6 +28,7 @@ from workflows.contracts import (
     Resolution,
     Steer,
 )
+from workflows.failures import FAILED, reason
 from workflows.gate import Gate
 from workflows.outcomes import cut
 from workflows.received import refusal, unanswered
@@ -152,8 +153,8 @@ class Desk:
         request = CheckArguments(agent=self._state.agent, tool=call.call.tool, arguments=decision.arguments)
         try:
             checked = await workflow.execute_local_activity(steps.check_arguments, request, **policies.LOCAL)
-        except ActivityError as error:
-            raise refusal("NotAllowed", f"the edited arguments could not be checked: {error.cause}") from None
+        except FAILED as error:
+            raise refusal("NotAllowed", f"the edited arguments could not be checked: {reason(error)}") from None
         if checked.problem is not None:
             raise refusal("InvalidArguments", f"edited arguments for {call.call.tool}: {checked.problem}")
         return decision.arguments, checked.digest

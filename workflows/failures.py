@@ -4,10 +4,13 @@
 were as the first detail of its errors.
 """
 
-from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutError
+
+FAILED = (ActivityError, ApplicationError)
+"""What an activity's failure is raised as: a local one comes without the wrapper."""
 
 
-def reason(error: ActivityError) -> str:
+def reason(error: FailureError) -> str:
     """What an activity's failure says for a reader: the innermost message, with its kind."""
     cause: BaseException = error
     while cause.__cause__ is not None:
@@ -19,14 +22,14 @@ def reason(error: ActivityError) -> str:
     return str(cause)
 
 
-def attempts(error: ActivityError) -> int:
+def attempts(error: FailureError) -> int:
     """How many attempts there were, as far as the failure tells; each of them may have been charged for."""
     cause = error.cause
     count = cause.details[0] if isinstance(cause, ApplicationError) and cause.details else 1
     return count if isinstance(count, int) else 1
 
 
-def may_have_run(error: ActivityError) -> bool:
+def may_have_run(error: FailureError) -> bool:
     """Whether a write that ended without a reply may have happened: not if its time ran out before its mark."""
     cause = error.cause
     if not isinstance(cause, TimeoutError):

@@ -26,14 +26,22 @@ class Options(TypedDict):
     cancellation_type: ActivityCancellationType
 
 
-class LocalOptions(TypedDict):
+class Brief(TypedDict):
     start_to_close_timeout: timedelta
     retry_policy: RetryPolicy
 
 
-LOCAL = LocalOptions(
+LOCAL = Brief(
     start_to_close_timeout=timedelta(seconds=30),
     retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=100), maximum_attempts=3),
+)
+
+LOOKS = 15
+"""How many workers may be asked for an agent before there is none of that name."""
+
+SEARCH = Brief(
+    start_to_close_timeout=timedelta(seconds=30),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), backoff_coefficient=1.0, maximum_attempts=LOOKS),
 )
 
 
@@ -45,10 +53,8 @@ def tool(spec: AgentSpec, plan: CallPlan) -> Options:
     return _options(spec, plan.seconds, plan.retries + 1)
 
 
-def pure(plan: CallPlan) -> LocalOptions:
-    return LocalOptions(
-        start_to_close_timeout=timedelta(seconds=plan.seconds) + SLACK, retry_policy=LOCAL["retry_policy"]
-    )
+def pure(plan: CallPlan) -> Brief:
+    return Brief(start_to_close_timeout=timedelta(seconds=plan.seconds) + SLACK, retry_policy=LOCAL["retry_policy"])
 
 
 def preview(spec: AgentSpec) -> Options:

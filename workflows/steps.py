@@ -23,7 +23,7 @@ from workflows.contracts import (
 
 @activity.defn
 async def load_agent(request: LoadAgent) -> AgentSpec:
-    """Local: what the workflow must know of an agent."""
+    """What the workflow must know of an agent: asked locally first, then of any worker of the queue."""
     raise NotImplementedError
 
 

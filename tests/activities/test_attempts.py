@@ -20,7 +20,7 @@ async def test_the_mark_is_with_the_server_when_mark_started_returns() -> None:
         await Attempt().mark_started()
         return list(server.beats)
 
-    assert await environment(server).run(work) == [{"started": True, "failures": 0}]
+    assert await environment(server).run(work) == [{"started": True, "failures": 0, "passed": 0}]
 
 
 async def test_every_beat_carries_the_mark_and_the_count_on() -> None:
@@ -32,10 +32,12 @@ async def test_every_beat_carries_the_mark_and_the_count_on() -> None:
             await attempt.mark_started()
             await until(_count(server.held_back, 3))
 
-    await environment(server, attempt=3, left=[{"started": False, "failures": 2}], heartbeat=0.03).run(work)
+    await environment(server, attempt=3, left=[{"started": False, "failures": 2, "passed": 0}], heartbeat=0.03).run(
+        work
+    )
 
-    assert server.beats == [{"started": True, "failures": 2}]
-    assert server.held_back[:3] == [{"started": True, "failures": 2}] * 3
+    assert server.beats == [{"started": True, "failures": 2, "passed": 0}]
+    assert server.held_back[:3] == [{"started": True, "failures": 2, "passed": 0}] * 3
 
 
 async def test_before_the_mark_no_beat_is_left_to_the_sdk_which_would_send_it_late() -> None:
@@ -48,7 +50,7 @@ async def test_before_the_mark_no_beat_is_left_to_the_sdk_which_would_send_it_la
 
     await environment(server, heartbeat=0.03).run(work)
 
-    assert server.beats[:3] == [{"started": False, "failures": 0}] * 3
+    assert server.beats[:3] == [{"started": False, "failures": 0, "passed": 0}] * 3
     assert server.held_back == []
 
 
@@ -67,7 +69,10 @@ async def test_a_beat_under_way_is_never_overtaken_by_the_mark() -> None:
     await environment(server, heartbeat=0.03).run(work)
 
     assert server.at_once == 1
-    assert server.beats == [{"started": False, "failures": 0}, {"started": True, "failures": 0}]
+    assert server.beats == [
+        {"started": False, "failures": 0, "passed": 0},
+        {"started": True, "failures": 0, "passed": 0},
+    ]
 
 
 async def test_what_has_no_mark_beats_through_the_sdk() -> None:
@@ -98,9 +103,9 @@ async def test_a_mark_that_was_refused_is_taken_back() -> None:
         await Attempt().mark_started()
 
     with pytest.raises(AttemptOver):
-        await environment(server, left=[{"started": False, "failures": 1}]).run(work)
+        await environment(server, left=[{"started": False, "failures": 1, "passed": 0}]).run(work)
 
-    assert server.beats == [{"started": False, "failures": 1}]
+    assert server.beats == [{"started": False, "failures": 1, "passed": 0}]
 
 
 async def test_without_a_server_there_is_no_mark() -> None:
@@ -175,10 +180,10 @@ async def test_a_failure_is_counted_before_the_attempt_ends() -> None:
         await Attempt().fail("Overloaded", "full", allowed=3, retry=True, delay=2.5)
 
     with pytest.raises(ApplicationError) as raised:
-        await environment(server, attempt=4, left=[{"started": True, "failures": 1}]).run(work)
+        await environment(server, attempt=4, left=[{"started": True, "failures": 1, "passed": 0}]).run(work)
 
-    assert server.beats == [{"started": True, "failures": 2}]
-    assert server.held_back == [{"started": True, "failures": 2}]
+    assert server.beats == [{"started": True, "failures": 2, "passed": 0}]
+    assert server.held_back == [{"started": True, "failures": 2, "passed": 0}]
     assert (raised.value.type, raised.value.message, raised.value.non_retryable) == ("Overloaded", "full", False)
     assert raised.value.next_retry_delay == timedelta(seconds=2.5)
     assert raised.value.details == (4,)
@@ -203,7 +208,7 @@ async def test_a_failure_that_no_attempt_can_heal_is_final(failures: int, retry:
     ("left", "read"),
     [
         ([], Ledger()),
-        ([{"started": True, "failures": 3}], Ledger(started=True, failures=3)),
+        ([{"started": True, "failures": 3, "passed": 0}], Ledger(started=True, failures=3)),
         ([{"failures": 1, "of a later version": 7}], Ledger(failures=1)),
         (["something else"], Ledger()),
     ],

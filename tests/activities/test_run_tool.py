@@ -13,7 +13,7 @@ from temporalio.service import RPCError
 from activities.agents import Agent
 from activities.apps import App
 from activities.artifacts import Artifacts
-from activities.attempts import AttemptOver
+from activities.attempts import PASSES, AttemptOver
 from activities.errors import OutcomeUnknown, ToolCancelled, ToolError
 from activities.providers.scripted import Script
 from activities.run_tool import MOST_CHARS, ToolRunner
@@ -23,7 +23,7 @@ from activities.tools import Tool, tool
 from tests.activities.heartbeats import CANCELLED, UNKNOWN_ATTEMPT, UNREACHED, Server, environment
 from workflows.contracts import RunTool, ToolReply
 
-BEGUN = [{"started": True, "failures": 0}]
+BEGUN = [{"started": True, "failures": 0, "passed": 0}]
 
 
 class Runs:
@@ -80,7 +80,7 @@ async def test_a_write_is_marked_and_then_called(runs: Runs) -> None:
     reply = await runs.run(runs.write(), server=server)
 
     assert reply == ToolReply(status="ok", content="saved 5")
-    assert server.beats == [{"started": True, "failures": 0}]
+    assert server.beats == [{"started": True, "failures": 0, "passed": 0}]
     assert runs.keys == ["job-1/c1-1"]
 
 
@@ -136,7 +136,7 @@ async def test_a_write_that_was_begun_is_not_called_again(runs: Runs) -> None:
 
 
 async def test_a_write_whose_attempt_ended_before_the_mark_is_called(runs: Runs) -> None:
-    reply = await runs.run(runs.write(), left=[{"started": False, "failures": 0}])
+    reply = await runs.run(runs.write(), left=[{"started": False, "failures": 0, "passed": 0}])
 
     assert reply.status == "ok"
     assert runs.keys == ["job-1/c1-1"]
@@ -164,7 +164,7 @@ async def test_a_begun_write_that_may_not_run_again_is_unknown_never_not_execute
 ) -> None:
     made = [runs.write(idempotent=True, **options) for options in tools]
 
-    reply = await runs.run(*made, left=BEGUN, amount=amount, approved=approved)
+    reply = await runs.run(*made, left=[{**BEGUN[0], "passed": PASSES - 1}], amount=amount, approved=approved)
 
     assert reply.status == "unknown"
     assert runs.keys == []
@@ -186,11 +186,22 @@ async def test_a_write_that_may_not_run_leaves_no_mark(
     server = Server()
     made = [] if options is None else [runs.write(**options)]
 
-    reply = await runs.run(*made, server=server, amount=amount, approved=approved)
+    left: list[object] = [{"passed": PASSES - 1}]
+    reply = await runs.run(*made, server=server, left=left, amount=amount, approved=approved)
 
     assert reply.status == status
     assert runs.keys == []
     assert server.beats == []
+
+
+async def test_a_tool_that_this_worker_does_not_have_is_left_to_another_one(runs: Runs) -> None:
+    server = Server()
+
+    with pytest.raises(ApplicationError, match="The tool save is no longer there") as caught:
+        await runs.run(server=server)
+
+    assert not caught.value.non_retryable
+    assert server.beats == [{"started": False, "failures": 0, "passed": 1}]
 
 
 # --- how an execution ends
@@ -330,7 +341,7 @@ async def test_an_idempotent_write_that_takes_too_long_is_tried_again_and_then_u
 
     with pytest.raises(ApplicationError, match=r"no result within 0\.02 seconds"):
         await runs.run(made, name="hang")
-    last = await runs.run(made, name="hang", left=[{"started": True, "failures": 1}])
+    last = await runs.run(made, name="hang", left=[{"started": True, "failures": 1, "passed": 0}])
 
     assert last.status == "unknown"
 

@@ -6,6 +6,7 @@ all, or says in the changelog that running jobs don't survive it.
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -86,3 +87,5 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    sys.stdout.flush()
+    os._exit(0)  # Python's own farewell races with the SDK's threads (temporalio/sdk-python#300)
