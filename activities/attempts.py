@@ -101,7 +101,11 @@ class Attempt:
         """
         self._awaits_mark = until_mark
         timeout = self.info.heartbeat_timeout or timedelta(seconds=30)
-        beats = asyncio.create_task(self._beat(timeout.total_seconds() / BEATS_PER_TIMEOUT, asyncio.current_task()))
+        pause, work = timeout.total_seconds() / BEATS_PER_TIMEOUT, asyncio.current_task()
+        beats: list[asyncio.Task[None]] = []
+        # The start of an attempt counts as its first beat; a short step costs no message and no task at all.
+        loop = asyncio.get_running_loop()
+        due = loop.call_later(pause, lambda: beats.append(loop.create_task(self._beat(pause, work))))
         try:
             yield
         except asyncio.CancelledError:
@@ -110,23 +114,29 @@ class Attempt:
                 raise AttemptOver from None
             raise
         finally:
-            beats.cancel()
+            due.cancel()
+            for beat in beats:
+                beat.cancel()
 
     async def _beat(self, pause: float, work: asyncio.Task[Any] | None) -> None:
         while True:
-            # The start of an attempt counts as its first beat; a short step costs no message at all.
-            await asyncio.sleep(pause)
             if not self._awaits_mark:
                 activity.heartbeat(asdict(self.ledger))
-                continue
-            try:
-                await self._record()
-            except AttemptOver:
+            elif await self._has_ended():
                 if work is not None:
                     work.cancel()
                 return
-            except RPCError as error:
-                log.warning("no heartbeat for %s: %s; the next one may get through", self.info.activity_id, error)
+            await asyncio.sleep(pause)
+
+    async def _has_ended(self) -> bool:
+        """Send a beat the mark's own way: does the server no longer count on this attempt?"""
+        try:
+            await self._record()
+        except AttemptOver:
+            return True
+        except RPCError as error:
+            log.warning("no heartbeat for %s: %s; the next one may get through", self.info.activity_id, error)
+        return False
 
     async def fail(self, kind: str, message: str, *, allowed: int, retry: bool, delay: float | None = None) -> NoReturn:
         """End this attempt with an error; it is tried again if `retry` and fewer than `allowed` attempts failed.

@@ -91,7 +91,8 @@ def main(arguments: list[str]) -> None:
     name, jobs, rounds, place, server, limit = arguments
     system = cast(System, importlib.import_module(f"bench.systems.{name}"))
     shape = Shape(int(jobs), int(rounds))
-    asyncio.run(measure(system, shape, place, int(server) or None, float(limit)))
+    with asyncio.Runner(loop_factory=getattr(system, "loop_factory", None)) as runner:
+        runner.run(measure(system, shape, place, int(server) or None, float(limit)))
 
 
 if __name__ == "__main__":

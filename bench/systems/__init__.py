@@ -2,6 +2,7 @@
 
 `place` is the address of a Temporal server, or a folder for a system that has none. `hosting` is an async context
 manager in which jobs can run; what it yields runs one job by its id to its end, and raises if it did not complete.
+A module may name a `loop_factory` too, if its workers run on an event loop that is not asyncio's own.
 """
 
 from collections.abc import Awaitable, Callable

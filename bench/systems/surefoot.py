@@ -17,9 +17,10 @@ from bench.systems.histories import recorded
 from surefoot.client import Client
 from workflows.contracts import Limits
 
-__all__ = ["hosting", "recorded"]
+__all__ = ["hosting", "loop_factory", "recorded"]
 
 QUEUE = "bench-surefoot"
+loop_factory = worker.loop_factory()
 
 
 @tool(read_only=True)
