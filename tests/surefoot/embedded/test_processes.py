@@ -1,5 +1,6 @@
 """Knowing processes by what stands on their command line."""
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ from surefoot.embedded.pacing import drive
 from tests.surefoot.embedded.conftest import start
 
 WAIT = "import sys; print('up', flush=True); sys.stdin.read()"
-MARKER = 'surefoot.home="/a b/\\udcff"'
+MARKER = f'surefoot.home="/a b/{os.getpid()}/\\udcff"'
+"""With our process id: another run of these tests on this machine has processes of its own."""
 
 
 def waiting(*arguments: str) -> "subprocess.Popen[bytes]":
