@@ -41,6 +41,7 @@ from activities.idleness import Activity, until_idle
 from activities.models import Models
 from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
+from activities.seconds import WORKER_IDLE, read_seconds
 from activities.threads import Threads
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
@@ -48,7 +49,6 @@ from workflows.agent_job import AgentJob
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
 CONNECT_SECONDS = 30.0
-IDLE = "SUREFOOT_WORKER_IDLE_SECONDS"
 WRONG_USE, NO_SERVER = 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
@@ -252,13 +252,6 @@ def _leave_within(seconds: float) -> None:
     timer.start()
 
 
-def _idle_seconds(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise DefinitionError(f"{IDLE}={text!r} is no number of seconds; without it a worker stays") from None
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM. 0 after a clean stop, 2 when app or settings can't be used, 5 without a server."""
     parser = argparse.ArgumentParser(prog="worker", description=__doc__)
@@ -272,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_imports()
         app = load_app(options.app)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(app, options.task_queue, _idle_seconds(os.environ.get(IDLE))))
+            runner.run(_serve(app, options.task_queue, read_seconds(WORKER_IDLE)))
     except (Shadowed, DefinitionError, BadKeys) as error:
         sys.stderr.write(f"worker: {error}\n")
         return WRONG_USE

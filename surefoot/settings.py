@@ -7,7 +7,6 @@ starting a local server in its place would send jobs where nobody looks for them
 """
 
 import hashlib
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from activities.errors import DefinitionError
+from activities.seconds import read_seconds
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def read_settings(environ: Mapping[str, str] | None = None, *, app: Path | None 
         app=_absolute(named_app, "the app file") if named_app else None,
         remote=_remote(env),
         task_queue=env.get("SUREFOOT_TASK_QUEUE") or None,
-        idle_seconds=_idle_seconds(env.get("SUREFOOT_IDLE_SECONDS")),
+        idle_seconds=_idle_seconds(env),
     )
 
 
@@ -90,16 +91,12 @@ def _absolute(path: Path, what: str) -> Path:
         raise SettingsError(f"{what} is {str(path)!r}, which has no absolute path: {problem}.") from problem
 
 
-def _idle_seconds(text: str | None) -> float:
-    if not text:
-        return DEFAULT_IDLE_SECONDS
+def _idle_seconds(env: Mapping[str, str]) -> float:
     try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds >= 0):
-        raise SettingsError(f"SUREFOOT_IDLE_SECONDS is {text!r}: it must be a number of seconds, 0 or more.")
-    return seconds
+        seconds = read_seconds("SUREFOOT_IDLE_SECONDS", env)
+    except DefinitionError as problem:
+        raise SettingsError(str(problem)) from problem
+    return DEFAULT_IDLE_SECONDS if seconds is None else seconds
 
 
 def _remote(env: Mapping[str, str]) -> "ClientConnectConfig | None":

@@ -6,7 +6,6 @@ one that ends with it while a job is followed, a detached one that ends when idl
 
 import asyncio
 import getpass
-import os
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, redirect_stdout
@@ -18,6 +17,7 @@ import click
 from temporalio.client import Client as Temporal
 
 from activities.apps import App, load_app
+from activities.seconds import WORKER_IDLE, read_seconds
 from surefoot.cli.output import say
 from surefoot.client import Client
 from surefoot.connection import connect
@@ -156,12 +156,9 @@ async def beside(work: Coroutine[Any, Any, T], watch: Coroutine[Any, Any, NoRetu
 
 
 def _idle_seconds() -> float:
-    """How long a worker that outlives its command stays without work."""
-    text = os.environ.get("SUREFOOT_WORKER_IDLE_SECONDS")
-    try:
-        return float(text) if text else WORKER_IDLE_SECONDS
-    except ValueError:
-        raise SettingsError(f"SUREFOOT_WORKER_IDLE_SECONDS is {text!r}: it must be a number of seconds") from None
+    """How long a worker that outlives its command stays without work. Raises `DefinitionError`."""
+    seconds = read_seconds(WORKER_IDLE)
+    return WORKER_IDLE_SECONDS if seconds is None else seconds
 
 
 def app_path(app: str | None) -> Path | None:

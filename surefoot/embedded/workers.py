@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from activities.seconds import WORKER_IDLE
 from surefoot.embedded import launch, locks, processes
 from surefoot.embedded.errors import WorkerFailed
 from surefoot.embedded.home import Home, WorkerPlace, prepare, shown
@@ -176,9 +177,9 @@ def _start(
     options += [] if detached else ["--owner", str(os.getpid())]
     options += ["--embedded", "--idle-seconds", str(settings.idle_seconds)] if settings.embedded else []
     environment = {**os.environ, "SUREFOOT_HOME": str(settings.home)}
-    environment.pop("SUREFOOT_WORKER_IDLE_SECONDS", None)  # one that ends with its command is not ended before
+    environment.pop(WORKER_IDLE, None)  # one that ends with its command is not ended before
     if detached and idle is not None:
-        environment["SUREFOOT_WORKER_IDLE_SECONDS"] = str(idle)
+        environment[WORKER_IDLE] = str(idle)
     _prune(place)
     process = launch.start("surefoot.embedded.host", place.marker, *options, log=log, environment=environment)
     if detached:
