@@ -37,6 +37,12 @@ PREVIEW_CHARS = 20_000
 MOST_CHARS = 300_000
 """Most characters of an output that a tool may let the model see: six bytes each in JSON at worst, and 2 MB fit."""
 
+GONE = "The tool {tool} is no longer there; nothing was executed."
+NO_LONGER_PURE = (
+    "A new version of {tool} came while this call waited for its turn: it was a pure tool and is a {kind} tool now,"
+    " which has to be called in another way. Nothing was executed; call it again if you still need it."
+)
+
 
 class ToolRunner:
     """The activities that call users' tools. `threads` runs what their authors wrote, beside the worker."""
@@ -50,7 +56,7 @@ class ToolRunner:
         begun = attempt.ledger.started
         found = self._find(request)
         if found is None:
-            text = f"The tool {request.tool} is no longer there; nothing was executed."
+            text = GONE.format(tool=request.tool)
             await attempt.pass_on("UnknownTool", text)
             return ToolReply(status="unknown") if begun else ToolReply(status="error", content=text)
         agent, tool = found
@@ -141,9 +147,11 @@ class ToolRunner:
     async def compute_tool(self, request: RunTool) -> ToolReply:
         """A pure tool, as a local activity: no mark, no beat, no retry, since it gives the same again."""
         found = self._find(request)
-        if found is None or found[1].kind != "pure":
-            return ToolReply(status="error", content=f"There is no pure tool {request.tool} any more.")
+        if found is None:
+            return ToolReply(status="error", content=GONE.format(tool=request.tool))
         agent, tool = found
+        if tool.kind != "pure":  # another kind needs what a local activity does not have
+            return ToolReply(status="error", content=NO_LONGER_PURE.format(tool=tool.name, kind=tool.kind))
         context = _context(agent, tool, request.call, 1, activity.is_cancelled)
         try:
             ready = await self._check(agent, tool, request)

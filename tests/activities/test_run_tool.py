@@ -311,6 +311,51 @@ async def test_a_write_that_does_not_know_its_end_is_unknown(runs: Runs) -> None
     assert (await runs.run(fail, name="fail")).status == "unknown"
 
 
+@pytest.mark.parametrize("read_only", [True, False], ids=["read", "write"])
+async def test_a_tool_that_cancels_its_own_task_has_failed_and_its_attempt_was_not_interrupted(
+    runs: Runs, read_only: bool
+) -> None:
+    async def give_up() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(60)
+
+    reply = await runs.run(tool(read_only=read_only, retries=0 if read_only else None)(give_up), name="give_up")
+
+    assert reply == ToolReply(status="error", content="The tool failed: CancelledError: ")
+
+
+# --- a pure tool, as a local activity
+
+
+async def compute(runs: Runs, *tools: Tool) -> ToolReply:
+    runner = ToolRunner(App([Agent("clerk", Script([{"text": "hi"}]), tools=tools)]), runs.threads, runs.artifacts)
+    request = RunTool(agent="clerk", call="c1-1", tool="save", arguments={"amount": 5})
+    return await environment(Server()).run(runner.compute_tool, request)
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+async def test_a_tool_that_is_pure_no_longer_is_not_called_as_one_and_the_model_is_told_why(
+    runs: Runs, kind: str
+) -> None:
+    reply = await compute(runs, runs.write(read_only=kind == "read"))
+
+    assert reply == ToolReply(
+        status="error",
+        content="A new version of save came while this call waited for its turn: it was a pure tool and is a"
+        f" {kind} tool now, which has to be called in another way. Nothing was executed; call it again if you still"
+        " need it.",
+    )
+    assert runs.keys == []
+
+
+async def test_a_pure_tool_that_is_gone_is_told_as_gone(runs: Runs) -> None:
+    assert await compute(runs) == ToolReply(
+        status="error", content="The tool save is no longer there; nothing was executed."
+    )
+
+
 # --- time
 
 
