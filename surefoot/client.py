@@ -111,8 +111,9 @@ class Client:
     async def _same(self, job: str, print_: str) -> None:
         with reaching(job):
             description = await self.temporal.get_workflow_handle(job).describe()
-        if await description.memo_value("print", None) != print_:
-            agent = await description.memo_value("agent", "?")
+            before = await description.memo_value("print", "", type_hint=str)
+            agent = await description.memo_value("agent", "?", type_hint=str)
+        if before != print_:
             raise JobConflict(
                 f"job {job} exists already, with another input (agent {agent}); choose another id,"
                 f" or send it a message: surefoot reply {quoted(job)} TEXT"
@@ -142,9 +143,9 @@ class Client:
         return self.job(id)
 
     async def jobs(self, *, agent: str | None = None, state: str | None = None, limit: int = 100) -> list[JobRow]:
-        """The newest jobs, one row each, however many runs they had."""
+        """The newest jobs, one row each, however many runs they had; `problem` says what can't be read of one."""
         return await list_jobs(self.temporal, agent=agent, state=state, limit=limit)
 
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
-        """Every call that waits for a person, oldest first."""
+        """Every call that waits for a person, oldest first; `problem` says what can't be shown of one."""
         return await list_inbox(self.temporal, limit=limit)

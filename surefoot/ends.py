@@ -40,7 +40,7 @@ class Ended:
 
 
 async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = ANSWER_WITHIN) -> Ended:
-    """How the last run of a job ended. Raises `JobRunning` if it has not, `NoSuchJob`, `NoWorker`."""
+    """How the last run of a job ended. Raises `JobRunning` if it has not, `NoSuchJob`, `NoWorker`, `Unreadable`."""
     with reaching(job):
         description = await temporal.get_workflow_handle(job).describe()
         if description.status == WorkflowExecutionStatus.RUNNING:
@@ -50,8 +50,8 @@ async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = 
             end: JobEnd = await handle.result(follow_runs=False)
         except WorkflowFailureError as error:
             end = await _end_of_failure(temporal, description, error, answer_within)
-    started = await description.memo_value("started", description.start_time.isoformat())
-    memo = {"print": await description.memo_value("print", ""), "started": started}
+        started = await description.memo_value("started", description.start_time.isoformat(), type_hint=str)
+        memo = {"print": await description.memo_value("print", "", type_hint=str), "started": started}
     return Ended(end.outcome, end.carry, description.task_queue, memo)
 
 

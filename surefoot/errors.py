@@ -8,6 +8,7 @@ SurefootError
 ├── JobRunning         a reply to a job that has not ended
 ├── JobEnded           something for a running job was sent to one that has ended
 ├── TooLarge           a text does not fit into one message
+├── Unreadable         what the server keeps of a job can't be read here, mostly for lack of an encryption key
 └── DecisionRefused    a decision changed nothing; `kind` says why
 """
 
@@ -44,6 +45,10 @@ class JobEnded(SurefootError):
 
 class TooLarge(SurefootError):
     """A text is too large for one message."""
+
+
+class Unreadable(SurefootError):
+    """The server has the job, and this process can't read what it keeps of it."""
 
 
 class DecisionRefused(SurefootError):

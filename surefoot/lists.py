@@ -7,7 +7,7 @@ from typing import Any
 from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, Unreadable
 from surefoot.job import Job
 from surefoot.rpc import reaching
 from workflows.contracts import Pending, Record
@@ -18,6 +18,7 @@ ASKED_AT_ONCE = 20
 SHOWN_WITHIN = timedelta(seconds=3)
 """How long a list waits for a job that must be asked itself."""
 
+NONE: list[dict[str, Any]] = []
 ENDS = {
     WorkflowExecutionStatus.FAILED: "failed",
     WorkflowExecutionStatus.TERMINATED: "failed",
@@ -27,7 +28,7 @@ ENDS = {
 
 
 class JobRow(Record):
-    """One job in a list."""
+    """One job in a list. With a `problem` it is what the server tells without the job's payloads being read."""
 
     job: str
     agent: str
@@ -35,6 +36,7 @@ class JobRow(Record):
     status: str | None = None
     started_at: datetime
     ended_at: datetime | None = None
+    problem: str | None = None
 
 
 class InboxItem(Pending):
@@ -68,13 +70,20 @@ async def list_jobs(temporal: Temporal, *, agent: str | None, state: str | None,
 async def _row(run: WorkflowExecution) -> JobRow:
     attributes = run.typed_search_attributes
     ended = run.status is not None and run.status != WorkflowExecutionStatus.RUNNING
+    started, problem = run.start_time, None
+    try:
+        with reaching(run.id):
+            started = await run.memo_value("started", started, type_hint=datetime)
+    except Unreadable as error:
+        problem = str(error)
     return JobRow(
         job=run.id,
         agent=attributes.get(AGENT) or "?",
         state="ended" if ended else attributes.get(PHASE) or "running",
         status=attributes.get(STATUS) or ENDS.get(run.status) if ended and run.status else None,
-        started_at=datetime.fromisoformat(await run.memo_value("started", run.start_time.isoformat())),
+        started_at=started,
         ended_at=run.close_time,
+        problem=problem,
     )
 
 
@@ -94,22 +103,45 @@ async def list_inbox(temporal: Temporal, *, limit: int) -> list[InboxItem]:
 
 async def _pending(temporal: Temporal, run: WorkflowExecution, places: asyncio.Semaphore) -> list[Pending]:
     """From the memo where it holds everything, else from the job itself, else what the memo has."""
-    briefs = await run.memo_value("pending", None) or []
-    if all(brief["whole"] for brief in briefs) and not await run.memo_value("pending_left_out", 0):
-        return [Pending.model_validate(brief) for brief in briefs]
+    try:
+        with reaching(run.id):
+            briefs = await run.memo_value("pending", NONE, type_hint=list[dict[str, Any]]) or []
+            known = [_from_brief(brief) for brief in briefs]
+            all_whole = all(brief["whole"] for brief in briefs)
+            left_out = await run.memo_value("pending_left_out", 0, type_hint=int)
+    except Unreadable as error:
+        return [_unread(run, error)]
+    if all_whole and not left_out:
+        return known
     try:
         async with places:
             return await Job(temporal, run.id, answer_within=SHOWN_WITHIN).all_pending()
     except SurefootError as error:
-        return [_from_brief(brief, error) for brief in briefs]
+        # That it is not all must be seen, since a person is about to decide on it.
+        cut = {"problem": f"not all of this call can be shown: {error}"}
+        return [
+            call if brief["whole"] else call.model_copy(update=cut) for call, brief in zip(known, briefs, strict=True)
+        ]
 
 
-def _from_brief(brief: dict[str, Any], error: SurefootError) -> Pending:
-    """What the memo holds of a call; that it is not all must be seen, since a person is about to decide on it."""
-    if brief["whole"]:
-        return Pending.model_validate(brief)
-    problem = f"not all of this call can be shown: {error}"
-    return Pending.model_validate({**brief, "arguments": brief["arguments"] or {}, "problem": problem})
+def _from_brief(brief: dict[str, Any]) -> Pending:
+    """What the memo holds of a call."""
+    return Pending.model_validate({**brief, "arguments": brief["arguments"] or {}})
+
+
+def _unread(run: WorkflowExecution, error: Unreadable) -> Pending:
+    """In the place of calls that may wait in a job and can't be read: whoever decides must know that there are some."""
+    return Pending(
+        call="?",
+        kind="decision",
+        agent=run.typed_search_attributes.get(AGENT) or "?",
+        tool="?",
+        arguments={},
+        digest="",
+        asked_at=run.start_time,
+        allowed=[],
+        problem=str(error),
+    )
 
 
 def _quoted(text: str) -> str:

@@ -3,26 +3,39 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, ValidationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from surefoot.errors import JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError
+from activities.payloads import UnreadablePayload
+from surefoot.errors import JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError, Unreadable
 from surefoot.texts import quoted
 
 UNREACHED = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.UNKNOWN, RPCStatusCode.ABORTED)
 ENDED = ("already completed", "aborted by closing workflow")
 """What the server says of a job that ended, also of one that did so while an update was on its way."""
 
+NOT_OURS = (ValidationError, KeyError)
+"""What the SDK and pydantic raise for a payload of another shape or an unknown encoding."""
+
+SHOWN = 200
 NO_ANSWER = (RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION)
 
 
 @contextmanager
 def reaching(job: str) -> Iterator[None]:
-    """Maps what Temporal raises while a job is reached for."""
+    """Maps what Temporal raises while a job is reached for, and while its payloads are read."""
     try:
         yield
     except RPCError as error:
         raise _ours(job, error) from error
+    except UnreadablePayload as error:
+        raise Unreadable(f"job {job} can't be read here: {error}") from error
+    except NOT_OURS as error:
+        raise Unreadable(
+            f"job {job} can't be read here: what the server keeps of it is not what this version of Surefoot writes"
+            f" ({_in_a_line(error)}). Use the version that the job was started with; if that can't either, another"
+            " program wrote it"
+        ) from error
     except (UnicodeEncodeError, PydanticSerializationError) as error:
         raise SurefootError(f"job {job!r}: what is sent there can't be written as JSON or UTF-8: {error}") from None
 
@@ -44,3 +57,7 @@ def _ours(job: str, error: RPCError) -> SurefootError:
     if error.status in UNREACHED:
         return ServerNotReached(f"the Temporal server does not answer: {error.message}; see: surefoot doctor")
     return SurefootError(f"job {job}: {error.message} ({error.status.name})")
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:SHOWN]

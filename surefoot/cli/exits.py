@@ -15,11 +15,19 @@ import click
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.errors import DefinitionError, UnknownAgent
-from activities.payloads import BadKeys, UnreadablePayload
+from activities.payloads import BadKeys
 from surefoot.cli.documents import plain
 from surefoot.cli.output import fail
 from surefoot.embedded.errors import HomeInUse
-from surefoot.errors import DecisionRefused, JobConflict, NoSuchJob, ServerNotReached, SurefootError, TooLarge
+from surefoot.errors import (
+    DecisionRefused,
+    JobConflict,
+    NoSuchJob,
+    ServerNotReached,
+    SurefootError,
+    TooLarge,
+    Unreadable,
+)
 from surefoot.rpc import UNREACHED
 from surefoot.settings import SettingsError
 from workflows.contracts import Outcome, Status
@@ -42,8 +50,7 @@ ENDS: dict[Status, int] = {
 }
 
 WRONG = (
-    SettingsError, BadKeys, UnreadablePayload, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge,
-    HomeInUse,
+    SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge, HomeInUse,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

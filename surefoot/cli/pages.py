@@ -88,6 +88,9 @@ def print_jobs(rows: Sequence[JobRow]) -> None:
             f"{age(row.started_at)} ago",
         )
     out().print(table, soft_wrap=False)
+    for row in rows:
+        if row.problem:
+            err().print(row.problem)
 
 
 def print_job(view: JobView) -> None:
@@ -126,7 +129,7 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
     if doubtful:
         console.print("  It was started and nobody saw its end: find out whether it happened, then say so:")
         console.print(f"  surefoot resolve {quoted(job)} {pending.call} --happened RESULT | --not-happened | --give-up")
-    else:
+    elif pending.allowed:
         console.print(f"  surefoot approve {quoted(job)} {pending.call}   or   deny / answer")
 
 

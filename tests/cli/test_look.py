@@ -30,7 +30,7 @@ def test_jobs_are_listed_with_their_stable_keys_those_under_way_before_those_tha
     rows = json.loads(shop.run("jobs", "--json", "--limit", "1000").out)
     ours = [row for row in rows if row["job"].startswith("listed-")]
 
-    assert [list(row) for row in ours] == [["job", "agent", "state", "status", "started_at", "ended_at"]] * 3
+    assert [list(row) for row in ours] == [["job", "agent", "state", "status", "started_at", "ended_at", "problem"]] * 3
     assert [(row["job"], row["agent"], row["state"], row["status"]) for row in ours] == [
         ("listed-waiting", "shop", "waiting", None),
         ("listed-two", "capped", "ended", "hit_iteration_cap"),
