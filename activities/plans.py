@@ -9,16 +9,17 @@ from pydantic_core import to_json
 
 from activities.agents import Agent
 from activities.errors import InvalidArguments
-from activities.explain import said
+from activities.explain import cut, said
 from activities.policy import evaluate
 from activities.tools import Tool
 from workflows.contracts import CallPart, CallPlan, Verdict
 from workflows.digest import digest
-from workflows.words import DENIED_BY_POLICY
+from workflows.words import denied_by_policy
 
 log = logging.getLogger(__name__)
 RULE_SECONDS = 5.0
 RAW_SHOWN = 200
+WHY_CHARS = 1_000
 ARGUMENTS_BYTES = 1_500_000
 """Most bytes of one call's arguments: they are handed on in one payload (2 MB), with what is said about them."""
 
@@ -28,7 +29,7 @@ async def judge(
 ) -> tuple[Verdict, str]:
     """What policy says of this call, and why. A rule that raises or hangs means ask."""
     if not agent.has_rules(tool):
-        return ("ask", "write tools ask") if tool.kind == "write" else ("allow", "")
+        return ("ask", "") if tool.kind == "write" else ("allow", "")
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(RULE_SECONDS):
@@ -71,7 +72,8 @@ async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> Ca
         verdict=verdict,
         digest=digest(tool.name, call.arguments),
         seconds=tool.timeout,
-        **({"problem": DENIED_BY_POLICY.format(why=why)} if verdict == "deny" else {}),
+        **({"problem": denied_by_policy(why)} if verdict == "deny" else {}),
+        **({"problem": cut(why, WHY_CHARS)} if verdict == "ask" and why else {}),
         **({"retries": tool.retries} if tool.kind != "write" or tool.idempotent else {}),
         **({"repeatable": True} if tool.repeatable else {}),
         **({"has_preview": True} if tool.has_preview else {}),

@@ -83,7 +83,8 @@ def evaluate(agent: _Agent, tool: _Tool, validated: Mapping[str, Any]) -> tuple[
     """The verdict on a call with these validated arguments, and the reason in words.
 
     The strongest verdict of the tool's rules and of the agent's matching ones. If none has an opinion, reads
-    are allowed and writes ask; a read that has rules to allow it, none of which holds, asks as well.
+    are allowed and writes ask; a read that has rules to allow it, none of which holds, asks as well. The reason to ask
+    is shown to the person who is asked, so one that only says that writes ask is left out.
     """
     opinions: list[tuple[Verdict, str]] = []
     unmet = False
@@ -94,11 +95,11 @@ def evaluate(agent: _Agent, tool: _Tool, validated: Mapping[str, Any]) -> tuple[
         elif condition.verdict == "allow":
             unmet = True
     if opinions:
-        return min(opinions, key=lambda opinion: VERDICTS.index(opinion[0]))
+        return min(opinions, key=lambda opinion: (VERDICTS.index(opinion[0]), not opinion[1]))
     if unmet:
         return "ask", "no rule that would allow this call holds"
     if tool.kind == "write":
-        return "ask", "a tool that may change something asks first"
+        return "ask", ""
     return "allow", "a tool that changes nothing needs no approval"
 
 
@@ -157,7 +158,8 @@ def _condition(rule: Rule, where: str) -> Condition:
 
 def _opinion(condition: Condition, validated: Mapping[str, Any]) -> tuple[Verdict | None, str]:
     if condition.test is None:
-        return condition.verdict, condition.reason or f"the policy says {condition.verdict}"
+        plain = "" if condition.verdict == "ask" else f"the policy says {condition.verdict}"
+        return condition.verdict, condition.reason or plain
     name = _name(condition.test)
     try:
         answer = condition.test(**bind_by_name(condition.test, validated))

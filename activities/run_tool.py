@@ -16,8 +16,8 @@ from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.attempts import Attempt
 from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError, UnknownAgent
-from activities.explain import said
-from activities.plans import judge
+from activities.explain import cut, said
+from activities.plans import WHY_CHARS, judge
 from activities.threads import Threads
 from activities.tool_context import ToolContext
 from activities.tools import Tool, render_output
@@ -90,7 +90,7 @@ class ToolRunner:
         if verdict == "deny":
             return ToolReply(status="denied", content=why)
         if verdict == "ask" and not request.approved:
-            return ToolReply(status="ask", content=why)
+            return ToolReply(status="ask", content=cut(why, WHY_CHARS))
         return validated
 
     async def _call(
@@ -102,8 +102,11 @@ class ToolRunner:
                 value = await tool.call(context, validated, self._threads)
         except ToolError as error:
             return ToolReply(status="error", content=said(error) or type(error).__name__)
-        except OutcomeUnknown:
-            return ToolReply(status="unknown" if tool.kind == "write" else "error", content="The outcome is unknown.")
+        except OutcomeUnknown as error:
+            text = said(error, WHY_CHARS)
+            if tool.kind == "write":
+                return ToolReply(status="unknown", content=text)
+            return ToolReply(status="error", content=f"The outcome is unknown{text and f': {text}'}")
         except BaseException as error:  # whatever a tool raises ends its call, never its job
             if _being_cancelled():
                 raise asyncio.CancelledError from None
@@ -120,7 +123,7 @@ class ToolRunner:
         if attempt.ledger.failures + 1 < allowed:
             await attempt.fail("ToolFailed", text, allowed=allowed, retry=True)
         if tool.kind == "write" and not seen:
-            return ToolReply(status="unknown")
+            return ToolReply(status="unknown", content=text)
         return ToolReply(status="error", content=f"The tool failed: {text}")
 
     async def _rendered(self, value: object) -> str:

@@ -7,6 +7,7 @@ way is in its `CallState`, so a run may be left and entered again between any tw
 import asyncio
 import hashlib
 from collections.abc import Iterator
+from typing import Literal
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
@@ -25,8 +26,9 @@ from workflows.contracts import (
 )
 from workflows.desk import Desk
 from workflows.flight import Flight
-from workflows.gate import Gate, finish, with_edit
+from workflows.gate import PROBLEM_BYTES, Gate, finish, with_edit
 from workflows.limits import Allowance
+from workflows.outcomes import cut
 from workflows.pace import Pace
 from workflows.previews import Previews
 from workflows.sizes import TASK_BYTES, size_of
@@ -105,7 +107,7 @@ class Calls:
             if call.plan.kind == "invalid":
                 finish(call, "error", call.plan.problem or "this call can't be made")
             elif call.plan.verdict == "deny":
-                finish(call, "denied", call.plan.problem or "Denied by policy.")
+                finish(call, "denied", call.plan.problem or words.denied_by_policy(""))
             elif call.digest in self.state.denied:
                 finish(call, "denied", words.DENIED_BEFORE)
             elif left is not None and left <= 0:
@@ -114,10 +116,12 @@ class Calls:
             else:
                 left = None if left is None else left - 1
                 if call.plan.verdict == "ask":
-                    self._ask(call)
+                    self._ask(call, "asking", call.plan.problem)
 
-    def _ask(self, call: CallState) -> None:
-        call.phase, call.asked_at = "asking", workflow.now()
+    def _ask(self, call: CallState, phase: Literal["asking", "unknown"], why: str | None) -> None:
+        """Let the call wait for a person, who is shown `why`."""
+        call.phase, call.asked_at = phase, workflow.now()
+        call.problem = cut(why, PROBLEM_BYTES) if why else None
 
     def _put_to_people(self, call: CallState) -> None:
         """Use the decision that came before its call did, if one came; ask the tool what it would do."""
@@ -214,22 +218,22 @@ class Calls:
     def _lost(call: CallState, error: FailureError) -> ToolReply:
         """What a call came to whose attempts ended without a reply."""
         if call.plan.kind == "write" and failures.may_have_run(error):
-            return ToolReply(status="unknown")
+            return ToolReply(status="unknown", content=failures.reason(error))
         return ToolReply(status="error", content=f"The tool failed: {failures.reason(error)}")
 
     def take_reply(self, call: CallState, reply: ToolReply) -> None:
         if reply.status == "ask":
             call.plan = call.plan.model_copy(update={"verdict": "ask"})
             call.approved = False
-            self._ask(call)
+            self._ask(call, "asking", reply.content)
             self._put_to_people(call)
             return
         if reply.status == "denied":
-            finish(call, "denied", words.DENIED_BY_POLICY.format(why=reply.content))
+            finish(call, "denied", words.denied_by_policy(reply.content))
             return
         self.allowance.spend(Usage(tool_calls=1))
         if reply.status == "unknown":
-            call.phase, call.asked_at = "unknown", workflow.now()
+            self._ask(call, "unknown", reply.content)
             return
         if reply.status == "ok":
             self.gate.performed(call)

@@ -29,7 +29,7 @@ from workflows.contracts import (
     Steer,
 )
 from workflows.failures import FAILED, reason
-from workflows.gate import Gate
+from workflows.gate import PROBLEM_BYTES, Gate
 from workflows.outcomes import cut
 from workflows.received import refusal, unanswered
 from workflows.transcript import Transcript
@@ -128,7 +128,7 @@ class Desk:
             await self.decide(decision)
         except ApplicationError as error:
             if call is not None and call.phase == "asking":
-                call.problem = cut(error.message, 1000)
+                call.problem = cut(error.message, PROBLEM_BYTES)
                 self.show()
             raise
 
@@ -168,12 +168,12 @@ class Desk:
         """Keep a message for the end of the round; the same id is taken once."""
         if steer.id in self._state.steers_seen:
             return
-        waiting = sum(len(each.text) for each in self._state.steers)
-        if waiting + len(steer.text) > STEER_BYTES:
+        waiting, size = sum(len(each.text.encode()) for each in self._state.steers), len(steer.text.encode())
+        if waiting + size > STEER_BYTES:
             raise refusal(
                 "TooLarge",
-                f"{waiting} characters of messages wait for the end of this round already, and this one has"
-                f" {len(steer.text)}; send it again after the round",
+                f"{waiting} bytes of messages wait for the end of this round already, this one has {size}, and at most"
+                f" {STEER_BYTES} can wait together; send it again after the round",
             )
         self._state.steers = [*self._state.steers, steer]
         self._state.steers_seen = [*self._state.steers_seen, steer.id][-STEERS_SEEN:]
@@ -248,7 +248,8 @@ def brief(pending: Pending) -> JsonObject:
     value: JsonObject = pending.model_dump(mode="json", exclude={"arguments"})
     value["why"] = cut(pending.why, BRIEF_BYTES)
     value["preview"] = cut(pending.preview, BRIEF_BYTES) if pending.preview is not None else None
+    value["problem"] = cut(pending.problem, BRIEF_BYTES) if pending.problem is not None else None
     value["arguments"] = pending.arguments if len(to_json(pending.arguments)) <= BRIEF_BYTES else None
-    kept = (value["arguments"], value["why"], value["preview"])
-    value["whole"] = kept == (pending.arguments, pending.why, pending.preview)
+    kept = (value["arguments"], value["why"], value["preview"], value["problem"])
+    value["whole"] = kept == (pending.arguments, pending.why, pending.preview, pending.problem)
     return value

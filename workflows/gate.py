@@ -9,6 +9,7 @@ from datetime import datetime
 
 from pydantic_core import to_json
 
+from workflows import words
 from workflows.contracts import (
     CallState,
     Decided,
@@ -22,15 +23,16 @@ from workflows.contracts import (
 )
 from workflows.outcomes import cut
 from workflows.received import refusal
-from workflows.words import ANSWERED, DENIED, EDITED, GAVE_UP, HAPPENED
 
 DECISIONS = ["approve", "answer", "deny"]
 SETTLEMENTS = ["happened", "not_happened", "give_up"]
-ORIGINAL_BYTES = 1_000
 EARLY_KEPT = 100
 EARLY_BYTES = 4_000
 DECIDED_KEPT = 1000
 DENIED_KEPT = 1000
+PROBLEM_BYTES = 4_000
+"""Most of what stands beside a call about why it waits."""
+
 REASON_BYTES = 200
 """Most of a reason or answer that is kept with the decision; the whole is in the transcript."""
 
@@ -41,8 +43,15 @@ def already_decided(decided: Decided) -> str:
 
 
 def finish(call: CallState, status: ResultStatus, content: str) -> None:
-    """Give a call its result without running it."""
-    call.result = Result(call=call.call.id, tool=call.call.tool, content=content, status=status, edited=call.edited)
+    """Give a call its result without running it; `ok` and `unknown` say that it ran before."""
+    ran = status in ("ok", "unknown")
+    call.result = Result(
+        call=call.call.id,
+        tool=call.call.tool,
+        content=with_edit(call, content) if ran else content,
+        status=status,
+        edited=call.edited,
+    )
     call.phase = "done"
 
 
@@ -50,7 +59,7 @@ def with_edit(call: CallState, content: str) -> str:
     """A result as the model gets it: it must know when what ran is not what it had asked for."""
     if not call.edited:
         return content
-    return EDITED.format(arguments=cut(to_json(call.call.arguments).decode(), ORIGINAL_BYTES), content=content)
+    return words.with_edit(to_json(call.arguments).decode(), content)
 
 
 class Gate:
@@ -149,10 +158,9 @@ class Gate:
                 call.arguments, call.digest = edited
                 call.edited = call.digest != decision.digest
         elif decision.choice == "answer":
-            finish(call, "answered", ANSWERED.format(by=decision.by, text=decision.text))
+            finish(call, "answered", words.ANSWERED.format(by=decision.by, text=decision.text))
         else:
-            reason = f": {decision.text}" if decision.text else "."
-            finish(call, "denied", DENIED.format(by=decision.by, reason=reason))
+            finish(call, "denied", words.denied(decision.by, decision.text))
             self._state.denied = [*self._state.denied, call.digest][-DENIED_KEPT:]
         return self._record(
             Decided(
@@ -171,11 +179,11 @@ class Gate:
         """Carry out a checked resolution of an unknown outcome."""
         call = self.check_resolution(resolution)
         if resolution.choice == "happened":
-            finish(call, "ok", with_edit(call, HAPPENED.format(by=resolution.by, result=resolution.result)))
+            finish(call, "ok", words.HAPPENED.format(by=resolution.by, result=resolution.result))
         elif resolution.choice == "not_happened":
             call.phase = "approved"
         else:
-            finish(call, "unknown", GAVE_UP.format(by=resolution.by))
+            finish(call, "unknown", words.GAVE_UP.format(by=resolution.by))
         return self._record(
             Decided(
                 call=resolution.call,

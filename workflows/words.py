@@ -22,16 +22,46 @@ CUT_OFF = (
 )
 INTERRUPTED = "Interrupted, outcome unknown: the job was ended while this ran; it may or may not have happened."
 CANCELLED_CALL = "Not executed: the job was cancelled."
-DENIED = "Denied by {by}{reason}\nThe call was not executed; do not make it again with the same arguments."
-DENIED_BY_POLICY = "Denied by policy: {why}. The call was not executed."
 DENIED_BEFORE = "Denied: exactly this call was denied before, and was not executed. Do not make it again."
 GAVE_UP = "Outcome unknown: {by} gave up finding out whether it happened."
 ANSWERED = "Not executed. {by} answered in the tool's place: {text}"
 HAPPENED = "{result}\n[the tool's own answer was lost; {by} found out that it happened]"
-EDITED = "[a person edited the arguments of this call before it ran; they were {arguments}]\n{content}"
+EDITED = "[a person edited the arguments of this call"
+EDITED_CHARS = 1_000
+"""Most of the edited arguments that the model is shown: JSON, so in one line."""
+
 TOO_LONG_ANSWER = "Your last answer was cut off at the output limit. Give a shorter one."
 EMPTY_ANSWER = "Your last answer was empty. Answer the question, or say what is missing."
-BAD_OUTPUT = "Your answer does not have the form that was asked for: {problem} Answer again in that form."
+BAD_OUTPUT = "Your answer does not have the form that was asked for: {problem}\nAnswer again in that form."
+
+
+def denied(by: str, reason: str | None) -> str:
+    """A person's refusal, as the model is told it."""
+    word = _with(f"Denied by {by}", reason)
+    return f"{word} The call was not executed; do not make it again with the same arguments."
+
+
+def denied_by_policy(why: str) -> str:
+    return f"{_with('Denied by policy', why)} The call was not executed."
+
+
+def _with(word: str, reason: str | None) -> str:
+    """One sentence; whoever gave the reason may have ended it, or left a line's end behind it."""
+    reason = (reason or "").strip()
+    if not reason:
+        return f"{word}."
+    return f"{word}: {reason}" if reason.endswith((".", "!", "?", "…")) else f"{word}: {reason}."
+
+
+def with_edit(arguments: str, content: str) -> str:
+    """A result whose call ran with other arguments than the model's own, which stand in its turn."""
+    shown = arguments if len(arguments) <= EDITED_CHARS else f"{arguments[:EDITED_CHARS]}… {len(arguments)} characters"
+    return f"{EDITED}; it ran with {shown}]\n{content}"
+
+
+def without_edit(content: str) -> str:
+    """The tool's own part of a result that `with_edit` may have made."""
+    return content.partition("\n")[2] if content.startswith(EDITED) else content
 
 
 def summary(status: Status, rounds: int, calls: int, error: str | None) -> str:

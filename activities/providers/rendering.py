@@ -5,7 +5,6 @@ Changing a word here changes what running jobs send next, and so breaks a provid
 
 from workflows.contracts import Message, Note, Result
 
-EDITED = "[A person changed the arguments of this call before it ran.]"
 EMPTY = "(no output)"  # some servers reject empty texts
 BLANK = "(empty message)"
 
@@ -25,4 +24,4 @@ def result_text(result: Result) -> str:
     text = result.content if result.content.strip() else EMPTY
     if result.status == "error" and not text.lower().startswith("error"):
         text = f"Error: {text}"
-    return f"{EDITED}\n{text}" if result.edited else text
+    return text

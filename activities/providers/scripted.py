@@ -14,6 +14,7 @@ from activities.providers import errors
 from activities.providers.protocol import ModelRequest, call_id
 from activities.providers.script import ERROR_KINDS, Reply, Script, ScriptedError, ScriptedUsage, ScriptError, turns_in
 from workflows.contracts import CallPart, Entry, Part, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
+from workflows.words import without_edit
 
 __all__ = ["Reply", "Script", "ScriptError", "Scripted"]
 
@@ -84,7 +85,7 @@ def _quote_results(text: str, transcript: Sequence[Entry]) -> str:
         if entry.kind == "turn":
             results = []
         elif entry.kind == "result":
-            results.append(entry.content)
+            results.append(without_edit(entry.content))
 
     def content(match: re.Match[str]) -> str:
         number = int(match[1])
@@ -99,7 +100,7 @@ def _quote_results(text: str, transcript: Sequence[Entry]) -> str:
 
 def _summing_up(request: ModelRequest) -> Turn:
     found = [
-        f"{entry.tool}: {entry.content[:_QUOTED_CHARACTERS]}"
+        f"{entry.tool}: {without_edit(entry.content)[:_QUOTED_CHARACTERS]}"
         for entry in request.transcript
         if isinstance(entry, Result) and not entry.is_error
     ]

@@ -11,6 +11,7 @@ import pytest
 from activities import plans
 from activities.agents import Agent
 from activities.plans import plan_call
+from activities.policy import ask_if
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
 from workflows.contracts import CallPart, CallPlan, JsonObject
@@ -127,6 +128,15 @@ async def test_a_rule_that_raises_means_ask(threads: ThreadPoolExecutor) -> None
     planned = await plan_call(agent(pay(policy=lambda amount: amount["x"])), made("pay", {"amount": 5}), threads)
 
     assert planned.verdict == "ask"
+    assert planned.problem == ("the policy rule (a lambda) failed: TypeError: 'int' object is not subscriptable")
+
+
+async def test_the_reason_to_ask_is_cut_to_a_bound(threads: ThreadPoolExecutor) -> None:
+    rule = ask_if(lambda amount: True, reason="why " * 1_000)
+    planned = await plan_call(agent(pay(policy=rule)), made("pay", {"amount": 5}), threads)
+
+    assert planned.problem is not None
+    assert (len(planned.problem), planned.problem[-4:]) == (1_000, "why…")
 
 
 async def test_a_turn_that_was_paid_for_is_not_lost_to_a_plan_that_fails(

@@ -32,7 +32,7 @@ def verdict_of(
 
 
 def test_by_default_writes_ask_and_reads_run() -> None:
-    assert verdict_of() == ("ask", "a tool that may change something asks first")
+    assert verdict_of() == ("ask", "")
     assert verdict_of(read_only=True) == ("allow", "a tool that changes nothing needs no approval")
 
 
@@ -149,6 +149,12 @@ def test_a_reason_is_told_in_the_words_of_whoever_wrote_the_rule() -> None:
     rule = deny_if(lambda amount: amount > 50, reason="Refunds over 50 go through finance.")
 
     assert verdict_of(rule, amount=51) == ("deny", "Refunds over 50 go through finance.")
+
+
+def test_that_a_person_is_asked_at_all_is_no_reason_so_a_rule_with_one_is_told_instead() -> None:
+    assert verdict_of("ask") == ("ask", "")
+    assert verdict_of(["ask", ask_if(lambda amount: amount > 50, reason="above 50")], amount=51) == ("ask", "above 50")
+    assert verdict_of(["ask", fails]) == ("ask", "the policy rule fails failed: KeyError: 'limit'")
 
 
 def test_a_named_rule_is_told_by_its_name() -> None:

@@ -308,7 +308,22 @@ async def test_a_write_that_does_not_know_its_end_is_unknown(runs: Runs) -> None
     async def fail() -> str:
         raise OutcomeUnknown
 
-    assert (await runs.run(fail, name="fail")).status == "unknown"
+    assert await runs.run(fail, name="fail") == ToolReply(status="unknown")
+
+
+@pytest.mark.parametrize(
+    ("read_only", "reply"),
+    [
+        (False, ToolReply(status="unknown", content="the bank did not answer")),
+        (True, ToolReply(status="error", content="The outcome is unknown: the bank did not answer")),
+    ],
+)
+async def test_what_a_tool_says_of_its_unknown_end_is_sent_along(runs: Runs, read_only: bool, reply: ToolReply) -> None:
+    @tool(read_only=read_only)
+    async def fail() -> str:
+        raise OutcomeUnknown("the bank did not answer")
+
+    assert await runs.run(fail, name="fail") == reply
 
 
 @pytest.mark.parametrize("read_only", [True, False], ids=["read", "write"])

@@ -127,3 +127,5 @@ def test_a_brief_says_whether_it_is_whole() -> None:
     assert (long["arguments"], long["whole"]) == (None, False)
     previewed = looked.pending()[0].model_copy(update={"preview": "long" * 200})
     assert brief(previewed)["whole"] is False
+    doubted = brief(looked.pending()[0].model_copy(update={"problem": "long" * 200}))
+    assert (len(str(doubted["problem"])) < 500, doubted["whole"]) == (True, False)

@@ -9,7 +9,7 @@ from tests.waiting import until
 from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer
 from workflows.contracts import Limits
 
-DENIED = "Denied by ann: no\nThe call was not executed; do not make it again with the same arguments."
+DENIED = "Denied by ann: no. The call was not executed; do not make it again with the same arguments."
 
 
 async def test_alone(host: Host) -> None:
@@ -36,7 +36,7 @@ async def test_without_a_reason(host: Host) -> None:
         await ended(job)
         (result,) = results(await job.transcript())
 
-    assert result.content == DENIED.replace(": no", ".")
+    assert result.content == DENIED.replace(": no.", ".")
     assert ledger.written == []
 
 

@@ -48,7 +48,7 @@ async def test_edited_arguments_run_and_the_model_is_told_that_a_person_edited_t
     assert applied.decided.edited_digest == digest("pay", {"to": "bob", "amount": 50})
     assert result.edited
     assert result.content == (
-        '[a person edited the arguments of this call before it ran; they were {"to":"bob","amount":100}]\n50 to bob'
+        '[a person edited the arguments of this call; it ran with {"to":"bob","amount":50}]\n50 to bob'
     )
     assert [(d.choice, d.performed) for d in last.decided] == [("approve", True)]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from activities.agents import Agent
-from activities.policy import Rule, deny_if
+from activities.policy import Rule, ask_if, deny_if
 from activities.providers.scripted import Script
 from activities.tools import Tool
 from tests.conftest import Host
@@ -37,8 +37,9 @@ async def test_allow_then_ask_asks_before_the_call_runs(host: Host) -> None:
     ledger = Ledger()
     calls = [call("save", key="a"), call("log", key="b")]
     preview = {"preview": lambda key: f"would log {key}"}
+    asks = ask_if(lambda key: key == "b", reason="b is watched")
     before = [ledger.tool(), ledger.tool("log", policy="allow", **preview)]
-    after = [ledger.tool(), ledger.tool("log", policy="ask", **preview)]
+    after = [ledger.tool(), ledger.tool("log", policy=asks, **preview)]
     async with host(writer("w", calls, tools=before)) as client:
         job, (first,) = await started(client, "w")
     async with host(writer("w", calls, tools=after)):
@@ -50,7 +51,7 @@ async def test_allow_then_ask_asks_before_the_call_runs(host: Host) -> None:
         await job.approve("c1-2", by="ann")
         last = await ended(job)
 
-    assert view.state == "waiting"
+    assert (view.state, first.problem, view.pending[0].problem) == ("waiting", None, "b is watched")
     assert written_before == ["save a"]
     assert ledger.written == ["save a", "log b"]
     assert [(d.call, d.performed) for d in last.decided] == [("c1-1", True), ("c1-2", True)]
@@ -122,6 +123,7 @@ async def test_a_rule_that_raises_asks(host: Host, kind: str) -> None:
         await ended(job)
 
     assert written_before == []
+    assert pending.problem == "the policy rule broken failed: RuntimeError: no idea"
     assert ledger.written == ["save a"]
 
 

@@ -16,8 +16,8 @@ from workflows.contracts import Decision, Pending, Resolution, Settlement
 class Doubtful:
     """A tool that does not know how its first `times` runs ended."""
 
-    def __init__(self, times: int = 1) -> None:
-        self.left, self.runs = times, 0
+    def __init__(self, times: int = 1, says: str = "the bank did not answer") -> None:
+        self.left, self.runs, self.says = times, 0, says
 
     def tool(self) -> Tool:
         @tool
@@ -26,7 +26,7 @@ class Doubtful:
             self.runs += 1
             if self.left:
                 self.left -= 1
-                raise OutcomeUnknown
+                raise OutcomeUnknown(self.says)
             return f"paid {to}"
 
         return pay
@@ -59,12 +59,27 @@ async def test_it_is_in_the_inbox_and_not_yet_performed(host: Host) -> None:
 
     (item,) = [item for item in items if item.job == job.id]
     assert (item.call, item.tool, item.arguments) == ("c1-1", "pay", {"to": "eve"})
+    assert item.problem == pending.problem == "the bank did not answer"
     assert item.allowed == pending.allowed == ["happened", "not_happened", "give_up"]
     assert (view.state, [(d.choice, d.performed) for d in view.decided]) == ("waiting", [("approve", False)])
     assert last.outcome is not None
     assert last.outcome.status == "cancelled"
     assert (result.status, "outcome unknown" in result.content) == ("unknown", True)
     assert doubtful.runs == 1
+
+
+async def test_a_long_text_about_it_is_cut_and_reaches_the_inbox_all_the_same(host: Host) -> None:
+    doubtful = Doubtful(says="no answer " * 200)
+    async with host(writer("w", [call("pay", to="eve")], tools=[doubtful.tool()])) as client:
+        job, pending = await doubted(client)
+        items = await until(client.inbox, lambda items: any(
+            i.job == job.id and i.kind == "unknown_outcome" for i in items
+        ))  # fmt: skip
+        await job.cancel()
+        await ended(job)
+
+    assert pending.problem == f"{'no answer ' * 99}no answer…"
+    assert [item.problem for item in items if item.job == job.id] == [pending.problem]
 
 
 async def test_happened_gives_the_result_to_the_model_and_runs_nothing(host: Host) -> None:
@@ -197,6 +212,4 @@ async def test_an_edited_call_with_unknown_outcome_is_still_told_as_edited(host:
 
     assert view.pending[0].arguments == {"to": "bob"}
     assert result.edited
-    assert result.content.startswith(
-        '[a person edited the arguments of this call before it ran; they were {"to":"eve"}]'
-    )
+    assert result.content.startswith('[a person edited the arguments of this call; it ran with {"to":"bob"}]\npaid\n')

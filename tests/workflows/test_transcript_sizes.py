@@ -295,6 +295,22 @@ async def test_a_message_of_a_megabyte_passes_and_so_does_one_to_a_running_job(h
     assert same(asked[1].transcript, transcript[:-1])
 
 
+async def test_of_messages_that_wait_together_only_as_many_bytes_are_kept_as_can_be_carried(host: Host) -> None:
+    script, asked = watched({"text": "first", "seconds": 0.5}, {"text": "done"})
+    large = "ä" * 300_000
+    async with host(Agent("a", script)) as client:
+        job = await client.start("a", "go")
+        await until(lambda: _count(asked))
+        await job.steer(large)
+        await job.steer(large)
+        await job.steer("the last")
+        outcome = await job.outcome()
+        transcript = await job.transcript()
+
+    assert outcome.status == "complete"
+    assert [entry.text for entry in transcript if entry.kind == "message"] == ["go", large, "the last"]
+
+
 async def _count(asked: Sequence[object]) -> int:
     return len(asked)
 

@@ -38,6 +38,7 @@ from workflows.contracts import (
     Turn,
     Usage,
 )
+from workflows.words import with_edit
 
 USER = Message(text="Add 2 and 3")
 
@@ -144,8 +145,8 @@ async def test_a_call_without_result_gets_one_that_says_so_and_a_result_without_
     assert [each["content"] for each in body["messages"] if each["role"] == "tool"] == [NO_RESULT]
 
 
-async def test_results_tell_failure_emptiness_and_a_persons_edit() -> None:
-    turn = Turn(parts=[CallPart(id=f"c1-{n}", tool="add") for n in (1, 2, 3)])
+async def test_results_tell_failure_and_emptiness() -> None:
+    turn = Turn(parts=[CallPart(id=f"c1-{n}", tool="add") for n in (1, 2)])
 
     body = await sent(
         [
@@ -153,15 +154,21 @@ async def test_results_tell_failure_emptiness_and_a_persons_edit() -> None:
             turn,
             result("c1-1", "no such file", status="error"),
             result("c1-2", ""),
-            result("c1-3", "5", edited=True),
         ]
     )
 
     assert [each["content"] for each in body["messages"][2:]] == [
         "Error: no such file",
         "(no output)",
-        "[A person changed the arguments of this call before it ran.]\n5",
     ]
+
+
+async def test_that_a_person_edited_a_call_is_told_once() -> None:
+    content = with_edit('{"a":2}', "5")
+
+    body = await sent([USER, Turn(parts=[CallPart(id="c1-1", tool="add")]), result("c1-1", content, edited=True)])
+
+    assert body["messages"][-1]["content"] == ('[a person edited the arguments of this call; it ran with {"a":2}]\n5')
 
 
 async def test_turns_of_another_api_are_rebuilt_without_their_reasoning() -> None:

@@ -13,6 +13,7 @@ from activities.providers.protocol import ModelRequest, ToolDeclaration
 from activities.providers.script import ERROR_KINDS
 from activities.providers.scripted import Script, Scripted, ScriptError
 from workflows.contracts import CallPart, Entry, Message, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
+from workflows.words import with_edit
 
 QUESTION = Message(text="How many pumps?")
 
@@ -133,6 +134,15 @@ async def test_texts_quote_results_of_the_round_before_and_keep_other_braces() -
     )
 
     assert turn.text == 'As {"json": {}}: two and {result:2}, {result}'
+
+
+async def test_what_is_quoted_of_an_edited_call_is_the_tools_own() -> None:
+    edited = Result(call="c1-1", tool="count", content=with_edit('{"n":2}', "two\nlines"), edited=True)
+    quoted = await answer(Script([{"text": "a"}, {"text": "{result:1}"}]), Turn(number=1), edited)
+    closed = await answer(Script([]), edited, tool_choice="none")
+
+    assert quoted.text == "two\nlines"
+    assert closed.text == "The work had to stop: the tools returned count: two\nlines."
 
 
 async def test_quoting_a_result_that_is_not_there_is_rejected() -> None:
