@@ -12,11 +12,11 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from temporalio import workflow
 from temporalio.client import Client
@@ -200,6 +200,29 @@ def runtime() -> Runtime:
     return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=filters, forwarding=forward)))
 
 
+def log_to_stderr() -> None:
+    """Log to where stderr leads now, warnings too, whatever tools do to `sys.stderr` later.
+
+    Where a line can't be written, it is lost: `logging` would complain on `sys.stderr`, and if that is closed raise
+    from whichever step had something to log.
+    """
+    logging.raiseExceptions = False
+    logging.captureWarnings(True)
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, stream=_own_stderr())
+
+
+def _own_stderr() -> TextIO | None:
+    """stderr by a descriptor of our own; `sys.stderr` itself where it has none."""
+    stderr: TextIO | None = sys.stderr
+    if stderr is None:
+        return None
+    try:
+        return open(os.dup(stderr.fileno()), "w", buffering=1, encoding=stderr.encoding, errors="backslashreplace")
+    except (OSError, ValueError):
+        return stderr
+
+
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop's event loop, which takes a tenth off the worker's processor time; there is none for Windows."""
     try:
@@ -258,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--app", default=os.environ.get("SUREFOOT_APP"), help="app file (SUREFOOT_APP)")
     parser.add_argument("--task-queue", default=os.environ.get("SUREFOOT_TASK_QUEUE") or DEFAULT_QUEUE)
     options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    log_to_stderr()
     if not options.app:
         parser.error("no app file: give --app FILE or set SUREFOOT_APP")
     try:
@@ -278,7 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 if __name__ == "__main__":
     code = main()
     logging.shutdown()
-    sys.stdout.flush()
+    with suppress(OSError, ValueError, AttributeError):  # a tool may have closed it, or set it to None
+        sys.stdout.flush()
     # Python's own farewell races with the SDK's threads, and loses: "Fatal Python error: PyGILState_Release" in every
     # third process (temporalio/sdk-python#300).
     os._exit(code)

@@ -5,6 +5,7 @@ here: it keeps its place locked, holds a lease of the server, and ends with the 
 """
 
 import argparse
+import logging
 import os
 import runpy
 import signal
@@ -90,7 +91,8 @@ def _watch(owner: int | None, lease: ServerLease | None, log: Path) -> None:
     while (reason := _reason_to_end(owner, lease)) is None:
         time.sleep(WATCH_SECONDS)
         bound_log(log)
-    sys.stderr.write(f"worker {os.getpid()} ends: {reason}\n")
+    # Not by `sys.stderr`, which a tool may have closed.
+    logging.getLogger("surefoot.worker").warning("process %s ends: %s", os.getpid(), reason)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_SECONDS)
     os.killpg(os.getpgrp(), signal.SIGKILL)  # with whatever its tools have started

@@ -7,6 +7,7 @@ numbers of visits (`1` or `1,2,3`) makes those visits to a point create `reached
 import asyncio
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,6 +107,18 @@ def block(context: ToolContext) -> str:
     return "never"
 
 
+@tool(read_only=True)
+def close_streams() -> str:
+    sys.stdout.close()
+    sys.stderr.close()
+    return "closed"
+
+
+@tool(read_only=True, retries=1)
+def stumble() -> str:
+    raise ValueError("no luck")
+
+
 def call(name: str, **arguments: object) -> dict[str, object]:
     return {"tool": name, "arguments": arguments}
 
@@ -121,7 +134,7 @@ def agent(name: str, *rounds: Sequence[dict[str, object]]) -> Agent:
             return {"calls": list(rounds[position]), "seconds": seconds}
         return {"text": "done", "seconds": seconds}
 
-    return Agent(name, Script(reply), tools=[read, charge, pay, refund, block])
+    return Agent(name, Script(reply), tools=[read, charge, pay, refund, block, close_streams, stumble])
 
 
 agents = [
@@ -134,4 +147,5 @@ agents = [
     agent("thinker"),
     agent("refunder", [call("refund", amount=1)]),
     agent("blocker", [call("block")]),
+    agent("closer", [call("close_streams")], [call("stumble")]),
 ]
