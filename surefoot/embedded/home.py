@@ -8,15 +8,18 @@ import hashlib
 import json
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from surefoot.embedded.errors import HomeUnusable
 from surefoot.embedded.locks import unusable
 
 DATABASE = "temporal.db"
 LOG_LIMIT = 5_000_000
+PROBE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,21 @@ class Home:
         The server ignores settings that it doesn't know. Plain ASCII, whatever the path holds.
         """
         return f"surefoot.home={json.dumps(os.path.realpath(self.path))}"
+
+    def unwritable(self) -> HomeUnusable | None:
+        """What keeps files from being written here, if anything does.
+
+        Ask it when a process of this home failed: on a full disk it can't leave a word of why, in its log or elsewhere.
+        """
+        probe = self.path / f"probe.{os.getpid()}"
+        try:
+            probe.write_bytes(os.urandom(PROBE_BYTES))
+        except OSError as problem:
+            return unusable(self.path, problem)
+        finally:
+            with suppress(OSError):
+                probe.unlink()
+        return None
 
     def worker(self, queue: str, *, detached: bool) -> "WorkerPlace":
         name = quote(queue, safe=" ")
@@ -108,6 +126,17 @@ def prepare(path: Path) -> Home:
     except OSError as problem:
         raise unusable(path, problem) from problem
     return home
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace the file in one step: a reader sees the old or the new, never half."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        draft.write_text(text)
+        os.replace(draft, path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def shown(path: Path) -> str:

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
+from surefoot.embedded.locks import unusable
 from surefoot.embedded.pacing import POLL_SECONDS, Steps
 
 LAUNCHED = 0
@@ -21,8 +23,12 @@ TAKEN = 3
 def start(
     module: str, *arguments: str, log: Path, environment: dict[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
-    """Start `python -m module` in a session of its own, with its output appended to `log`."""
-    with open(log, "ab") as output:
+    """Start `python -m module` in a session of its own, with its output appended to `log`. Raises HomeUnusable."""
+    with ExitStack() as opened:
+        try:
+            output = opened.enter_context(open(log, "ab"))
+        except OSError as problem:
+            raise unusable(log, problem) from problem
         return subprocess.Popen(
             [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.DEVNULL,

@@ -91,10 +91,10 @@ class ServerLease:
                 if record is not None and record.state == "ready":
                     return record
             elif launches and record is not None and record.state == "failed":
-                raise EmbeddedServerError(record.error or f"The server failed; see {shown(self.home.log)}.")
+                raise _failed(self.home, record.error or f"The server failed; see {shown(self.home.log)}.")
             elif launches == MOST_LAUNCHES:
-                raise EmbeddedServerError(
-                    f"The server's supervisor ended {launches} times without a word. {self._log_end()}"
+                raise _failed(
+                    self.home, f"The server's supervisor ended {launches} times without a word. {self._log_end()}"
                 )
             else:
                 launches += 1
@@ -108,7 +108,7 @@ class ServerLease:
         process = start_supervisor(self.home, self._idle_seconds)
         code = yield from launch.placed(process, LEASE_SECONDS)
         if code not in (launch.LAUNCHED, launch.TAKEN):
-            raise EmbeddedServerError(f"The server's supervisor could not start (exit code {code}). {self._log_end()}")
+            raise _failed(self.home, f"The server's supervisor could not start (exit code {code}). {self._log_end()}")
 
     def _log_end(self) -> str:
         with suppress(OSError):
@@ -199,6 +199,11 @@ def start_supervisor(
     return launch.start("surefoot.embedded", *options, *(["--ui"] if ui else []), log=home.log)
 
 
+def _failed(home: Home, text: str) -> EmbeddedServerError:
+    """Why there is no server: the home, if that can't be written to, else what `text` says."""
+    return home.unwritable() or EmbeddedServerError(text)
+
+
 def _served(held: ServerLease, process: "subprocess.Popen[bytes] | None") -> Steps[ServerRecord]:
     """Wait until our foreground supervisor serves, or find out who else does."""
     deadline = time.monotonic() + START_SECONDS
@@ -212,7 +217,7 @@ def _served(held: ServerLease, process: "subprocess.Popen[bytes] | None") -> Ste
     record = read(held.home.record)
     if process is not None and process.returncode != launch.TAKEN:
         error = record.error if record and record.supervisor == process.pid else None
-        raise EmbeddedServerError(error or f"The server's supervisor ended; see {shown(held.home.log)}.")
+        raise _failed(held.home, error or f"The server's supervisor ended; see {shown(held.home.log)}.")
     if record is not None and record.owner is not None and locks.is_held(held.home.supervisor):
         raise HomeInUse(
             f"Process {record.owner} already serves {shown(held.home.path)}. "

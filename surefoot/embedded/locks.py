@@ -112,9 +112,13 @@ def unusable(path: Path, problem: OSError) -> HomeUnusable:
         errno.EEXIST: "there is a file where a folder should be",
         errno.ENOTDIR: "there is a file where a folder should be",
         errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "this user's share of the disk is used up",
+        errno.EFBIG: "a file there may not become as large as is needed (`ulimit -f`)",
         errno.ENOLCK: "its file system has no file locks (a network disk?)",
         errno.EOPNOTSUPP: "its file system has no file locks (a network disk?)",
     }.get(problem.errno or 0, problem.strerror or str(problem))
-    if problem.errno == errno.ENOSPC:
+    if problem.errno == errno.EFBIG:
+        remedy = "Raise that limit, or set SUREFOOT_HOME to a folder on another disk."
+    elif problem.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "Free some space, or set SUREFOOT_HOME to a folder on another disk."
     return HomeUnusable(f"{str(path)!r} can't be used: {reason}. {remedy}")

@@ -4,10 +4,11 @@ It is advice only. Whether a supervisor lives is told by its lock, never by a pr
 """
 
 import json
-import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Literal, get_args
+
+from surefoot.embedded.home import replace_text
 
 State = Literal["starting", "ready", "restarting", "stopping", "stopped", "failed"]
 
@@ -36,10 +37,7 @@ class ServerRecord:
 
 
 def write(path: Path, record: ServerRecord) -> None:
-    """Replace the file in one step: a reader sees the old or the new, never half."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    draft.write_text(json.dumps({"address": record.address, **asdict(record)}, indent=2) + "\n")
-    os.replace(draft, path)
+    replace_text(path, json.dumps({"address": record.address, **asdict(record)}, indent=2) + "\n")
 
 
 def read(path: Path) -> ServerRecord | None:

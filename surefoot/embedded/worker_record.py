@@ -9,6 +9,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from surefoot.embedded.home import replace_text
+
 
 @dataclass(frozen=True)
 class AppVersion:
@@ -51,9 +53,7 @@ def app_version(app: Path) -> AppVersion:
 
 
 def write(path: Path, record: WorkerRecord) -> None:
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    draft.write_text(json.dumps(asdict(record), indent=2) + "\n")
-    os.replace(draft, path)
+    replace_text(path, json.dumps(asdict(record), indent=2) + "\n")
 
 
 def read(path: Path) -> WorkerRecord | None:

@@ -23,6 +23,7 @@ from surefoot.embedded.errors import WorkerFailed
 from surefoot.embedded.home import Home, WorkerPlace, prepare, shown
 from surefoot.embedded.pacing import POLL_SECONDS, Steps, drive_async
 from surefoot.embedded.worker_record import WorkerRecord, read
+from surefoot.errors import SurefootError
 from surefoot.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ async def spawn(
     """A worker of this queue with the present code of `app`: one that is up, else a new process.
 
     `detached` asks for one that outlives us; it ends by itself after `worker_idle_seconds` without work.
-    Raises WorkerFailed.
+    Raises WorkerFailed, and HomeUnusable if its home can't be written to.
     """
     if sys.platform == "win32":
         raise WorkerFailed("Workers are not started by themselves on Windows: run `python -m worker --app FILE`.")
@@ -85,7 +86,7 @@ class Hosting:
         self._watch: asyncio.Task[NoReturn] | None = None
 
     async def lost(self) -> NoReturn:
-        """Never returns; raises WorkerFailed once no worker can be had."""
+        """Never returns; raises WorkerFailed (or HomeUnusable) once no worker can be had."""
         import asyncio
 
         assert self._watch is not None, "a queue is watched while it is held"
@@ -120,7 +121,7 @@ async def _keep(hosting: Hosting, settings: Settings, app: Path, queue: str) -> 
             continue
         failed = process is not None and process.returncode > 0
         if failed or (len(starts) == MOST_STARTS and time.monotonic() - starts[0] < STARTS_WINDOW):
-            raise WorkerFailed(_obituary(hosting.worker, "again and again" if not failed else "by itself"))
+            raise _obituary(settings, hosting.worker, "again and again" if not failed else "by itself")
         starts.append(time.monotonic())
         hosting.worker = await spawn(settings, app, queue, detached=False)
 
@@ -188,7 +189,7 @@ def _start(
         code = yield from _in_place(process, place, log)
     record = read(place.record)
     if code != launch.LAUNCHED or record is None:
-        raise WorkerFailed(_obituary(Worker(process.pid, queue, log, process), "before it served anything"))
+        raise _obituary(settings, Worker(process.pid, queue, log, process), "before it served anything")
     return Worker(record.pid, queue, log, None if detached else process)
 
 
@@ -208,14 +209,17 @@ def _in_place(process: "subprocess.Popen[bytes]", place: WorkerPlace, log: Path)
     return launch.LAUNCHED if placed else process.returncode
 
 
-def _obituary(worker: Worker, when: str) -> str:
+def _obituary(settings: Settings, worker: Worker, when: str) -> SurefootError:
+    """Why a worker ended: its home, if that can't be written to, else what its log says last."""
+    if (unwritable := Home(settings.home).unwritable()) is not None:
+        return unwritable
     code = worker.process.returncode if worker.process is not None else "unknown"
     try:
         said = "\n".join(worker.log.read_text(errors="replace").splitlines()[-5:])
     except OSError:
         said = ""
     ended = f"The worker of queue {worker.queue!r} ended {when} (exit code {code})."
-    return f"{ended} Its log {shown(worker.log)} ends with:\n{said}"
+    return WorkerFailed(f"{ended} Its log {shown(worker.log)} ends with:\n{said}")
 
 
 def _prune(place: WorkerPlace) -> None:
