@@ -7,7 +7,7 @@ import pytest
 
 from tests.activities.providers.openai_traffic import FOLDERS
 from tests.judge import Unacceptable, judge_chat, judge_responses
-from tests.traffic import Exchange, exchanges, names
+from tests.traffic import Exchange, exchanges, names, or_skipped
 
 REFUSED = {
     ("deepseek/responses_interleaved_calls_rejected_400", 0): "call-a",
@@ -44,7 +44,7 @@ def _judged(exchange: Exchange) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", names(FOLDERS))
+@pytest.mark.parametrize("name", or_skipped(names(FOLDERS)))
 def test_the_judge_agrees_with_the_providers(name: str) -> None:
     for number, exchange in enumerate(exchanges(name)):
         fault = (REFUSED | STRICTER).get((name, number))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.judge_anthropic import WouldBeRejected, judge_messages
-from tests.traffic import exchanges, names
+from tests.traffic import exchanges, names, or_skipped
 
 RECORDINGS = names(["anthropic", "cross-provider"])
 
@@ -22,7 +22,7 @@ def as_blocks(body: Any) -> Any:
     return {**body, "messages": messages, "system": [{"text": system}] if isinstance(system, str) else system}
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", or_skipped(RECORDINGS))
 def test_what_the_api_accepted_is_accepted(name: str) -> None:
     for exchange in exchanges(name):
         if exchange.status == 200 and "api.anthropic.com" in exchange.url:

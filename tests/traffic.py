@@ -93,6 +93,11 @@ def names(folders: Iterable[str]) -> Sequence[str]:
     return [f"{folder}/{path.stem}" for folder in folders for path in sorted((FOLDER / folder).glob("*.json"))]
 
 
+def or_skipped(recordings: Sequence[str]) -> Sequence[str]:
+    """The parameters of a test that is run once a recording: without any, one that says why it is skipped."""
+    return recordings or ["absent"]
+
+
 @functools.cache
 def _read(name: str) -> tuple[Exchange, ...]:
     recording = json.loads((FOLDER / f"{name}.json").read_text())

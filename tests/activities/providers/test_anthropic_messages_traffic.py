@@ -11,7 +11,7 @@ from activities.providers.anthropic_messages import AnthropicMessages
 from activities.providers.errors import ContextTooLong, ModelError, NotFound, Rejected
 from activities.providers.protocol import ModelRequest, ToolDeclaration, call_id
 from tests.judge_anthropic import judge_messages
-from tests.traffic import Exchange, Replay, exchanges, names, require_traffic
+from tests.traffic import Exchange, Replay, exchanges, names, or_skipped, require_traffic
 from workflows.contracts import CallPart, Entry, Message, Native, Part, Result, TextPart, Turn, Usage
 
 STREAMING_ONLY = {
@@ -183,7 +183,7 @@ def test_each_recording_is_driven_or_named_with_a_reason() -> None:
     assert not any(each.sse for name in DRIVEN for each in exchanges(name) if is_anthropic(each))
 
 
-@pytest.mark.parametrize("name", DRIVEN)
+@pytest.mark.parametrize("name", or_skipped(DRIVEN))
 async def test_the_request_sent_equals_the_one_that_was_accepted(name: str) -> None:
     recorded, _, sent = await drive(name)
 
@@ -192,7 +192,7 @@ async def test_the_request_sent_equals_the_one_that_was_accepted(name: str) -> N
         assert neutral(body) == neutral(exchange.request_body)
 
 
-@pytest.mark.parametrize("name", DRIVEN)
+@pytest.mark.parametrize("name", or_skipped(DRIVEN))
 async def test_an_answers_blocks_are_kept_verbatim(name: str) -> None:
     recorded, turns, _ = await drive(name)
 
