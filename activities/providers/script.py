@@ -33,6 +33,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import from_json
 
+from activities.explain import shown
 from activities.providers import errors
 from activities.providers.protocol import ModelRequest
 from workflows.contracts import Entry, JsonObject, StopReason
@@ -47,6 +48,9 @@ ERROR_KINDS: Final[Mapping[str, type[errors.ModelError]]] = {
 def turns_in(transcript: Sequence[Entry]) -> int:
     """How many turns the model has had; the position of its next reply."""
     return sum(entry.kind == "turn" for entry in transcript)
+
+
+EXAMPLE = '{"text": "Hello."}'
 
 
 class ScriptError(ValueError):
@@ -140,7 +144,7 @@ class Script:
     ) -> None:
         self.source = source
         self._function = replies if callable(replies) else None
-        self._replies = [] if callable(replies) else [self._reply(r, f"reply {i}") for i, r in enumerate(replies, 1)]
+        self._replies = [] if callable(replies) else self._listed(replies)
         self._closing = None if closing is None else self._reply(closing, "closing")
         for number, reply in enumerate(self._replies[:-1], 1):
             if reply.repeat:
@@ -188,9 +192,22 @@ class Script:
             'add a reply, or put "repeat": true on the last one'
         )
 
-    def _reply(self, reply: Reply | Mapping[str, Any], place: str) -> Reply:
+    def _listed(self, replies: object) -> list[Reply]:
+        if isinstance(replies, str | bytes) or not isinstance(replies, Sequence):
+            raise ScriptError(
+                f"{self.source}: {_seen(replies)} is no list of replies; write a list of them, or a function from the"
+                f" request to one, as in Script([{EXAMPLE}], closing={EXAMPLE})"
+            )
+        return [self._reply(reply, f"reply {number}") for number, reply in enumerate(replies, 1)]
+
+    def _reply(self, reply: object, place: str) -> Reply:
         if isinstance(reply, Reply):
             return reply
+        if not isinstance(reply, Mapping):
+            raise ScriptError(
+                f"{self.source}: {place} is {_seen(reply)}, and a reply is an object with text, calls or an error, as in"
+                f" {EXAMPLE}"
+            )
         try:
             return Reply.model_validate(reply)
         except ValidationError as error:
@@ -198,3 +215,9 @@ class Script:
             field = ".".join(str(step) for step in first["loc"])
             at = f"{self.source}: {place}" + (f", field {field}" if field else "")
             raise ScriptError(f"{at}: {first['msg'].removeprefix('Value error, ')}") from error
+
+
+def _seen(value: object) -> str:
+    if isinstance(value, BaseModel):
+        return f"{type(value).__name__}(…)"
+    return f"{shown(value)} ({type(value).__name__})"

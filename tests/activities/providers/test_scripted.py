@@ -10,7 +10,7 @@ import pytest
 
 from activities.providers.errors import Overloaded, RateLimited, Rejected
 from activities.providers.protocol import ModelRequest, ToolDeclaration
-from activities.providers.script import ERROR_KINDS
+from activities.providers.script import ERROR_KINDS, Reply
 from activities.providers.scripted import Script, Scripted, ScriptError
 from workflows.contracts import CallPart, Entry, Message, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
 from workflows.words import with_edit
@@ -225,7 +225,7 @@ async def test_a_file_is_a_list_or_an_object_with_a_closing_reply(tmp_path: Path
         ('[{"txt": "a"}]', "reply 1, field txt: Extra inputs are not permitted"),
         ('[{"error": {"kind": "Boom", "message": "x"}}]', "reply 1, field error.kind: 'Boom' is no class of errors.py"),
         ("[{}]", "reply 1: says nothing; give it text"),
-        ('["hello"]', "reply 1: Input should be a valid dictionary"),
+        ('["hello"]', 'reply 1 is "hello" (str), and a reply is an object'),
         ('[{"text": "a", "repeat": true}, {"text": "b"}]', "reply 1 repeats for ever"),
         (
             '[{"text": "a", "error": {"kind": "Refused", "message": "x"}}]',
@@ -251,6 +251,25 @@ def test_a_bad_script_is_named_with_file_place_and_field(tmp_path: Path, content
 
     assert str(raised.value).startswith(f"{path}: ")
     assert problem in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("replies", "seen"),
+    [
+        ({"text": "Hi"}, '{"text": "Hi"} (dict)'),
+        ("Hi", '"Hi" (str)'),
+        (None, "null (NoneType)"),
+        (Reply(text="Hi"), "Reply(…)"),
+    ],
+)
+def test_what_is_no_list_of_replies_is_told_with_what_would_be(replies: Any, seen: str) -> None:
+    with pytest.raises(ScriptError) as raised:
+        Script(replies)
+
+    assert str(raised.value) == (
+        f"script: {seen} is no list of replies; write a list of them, or a function from the request to one, as in"
+        ' Script([{"text": "Hello."}], closing={"text": "Hello."})'
+    )
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
