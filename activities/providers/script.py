@@ -205,8 +205,8 @@ class Script:
             return reply
         if not isinstance(reply, Mapping):
             raise ScriptError(
-                f"{self.source}: {place} is {_seen(reply)}, and a reply is an object with text, calls or an error, as in"
-                f" {EXAMPLE}"
+                f"{self.source}: {place} is {_seen(reply)}, and a reply is an object with text, calls or an error, as"
+                f" in {EXAMPLE}"
             )
         try:
             return Reply.model_validate(reply)
