@@ -7,6 +7,7 @@ agents are named, and resolved where they run.
 import hashlib
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client as Temporal
@@ -23,7 +24,7 @@ from surefoot.errors import JobConflict, JobRunning
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
-from surefoot.settings import DEFAULT_TASK_QUEUE
+from surefoot.settings import DEFAULT_TASK_QUEUE, SettingsError
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
@@ -45,14 +46,25 @@ class Client:
         self.answer_within = answer_within
 
     @classmethod
-    async def connect(cls, *, task_queue: str | None = None, **overrides: Any) -> "Client":
-        """Connect by Temporal's own settings (`TEMPORAL_ADDRESS`, profiles, TLS, API key).
+    async def connect(
+        cls, *, app: str | Path | None = None, task_queue: str | None = None, **overrides: Any
+    ) -> "Client":
+        """Connect as the command line does, with the same settings; `app` is the app file that the workers run.
 
-        `overrides` are arguments of `temporalio.client.Client.connect`. Raises `ServerNotReached`.
+        That is the server of Temporal's own settings (`TEMPORAL_ADDRESS`, profiles, TLS, API key), or else the embedded
+        one in SUREFOOT_HOME, which `surefoot dev` starts. `overrides` are arguments of
+        `temporalio.client.Client.connect`. Raises `ServerNotReached`, and `SettingsError` for settings that can't be
+        used or leave the queue open.
         """
-        from surefoot.connection import connect
+        from surefoot.connection import find, settings_for
 
-        return cls(await connect(**overrides), task_queue=task_queue or DEFAULT_TASK_QUEUE)
+        settings = settings_for(overrides, Path(app) if app else None)
+        if settings.embedded and not (task_queue or settings.task_queue or settings.app):
+            raise SettingsError(
+                "no app file, and on the embedded server each has a queue of its own: name the one that `surefoot dev`"
+                ' runs, Client.connect(app="agents.py"), or set SUREFOOT_APP or SUREFOOT_TASK_QUEUE'
+            )
+        return cls(await find(settings, overrides), task_queue=task_queue or settings.queue())
 
     async def start(
         self,

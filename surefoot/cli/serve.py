@@ -33,6 +33,7 @@ def dev(app: str | None, ui: bool) -> None:
             if settings.app is None:
                 say("no app file, so no worker: name one with --app FILE")
                 await held.lost()
+            say(f"other programs reach both by: TEMPORAL_ADDRESS={held.address} SUREFOOT_TASK_QUEUE={settings.queue()}")
             async with serve(settings, settings.app, settings.queue()) as hosting:
                 say(f"worker for {settings.app} (queue {settings.queue()}), log in {hosting.worker.log}")
                 await beside(held.lost(), hosting.lost())

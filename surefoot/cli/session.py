@@ -20,8 +20,8 @@ from activities.apps import App, load_app
 from activities.seconds import WORKER_IDLE, read_seconds
 from surefoot.cli.output import say
 from surefoot.client import Client
-from surefoot.connection import connect
-from surefoot.embedded import lease, wait_until_ready
+from surefoot.connection import connect, connect_embedded
+from surefoot.embedded import lease
 from surefoot.embedded.home import DATABASE, Home
 from surefoot.embedded.worker_record import read
 from surefoot.embedded.workers import alive, serve, spawn
@@ -103,8 +103,7 @@ async def session(app: str | None = None, *, new: bool = False) -> AsyncIterator
             " SUREFOOT_HOME to where yours are"
         )
     async with lease(settings) as held:
-        config = settings.connect_config(held.address)
-        temporal = await wait_until_ready(lambda: connect(**config), address=held.address)
+        temporal = await connect_embedded(settings, held.address)
         yield Session(settings, Client(temporal, task_queue=settings.queue()), app_path(app))
 
 

@@ -5,6 +5,7 @@ SurefootError
 │   └── EmbeddedServerError   the embedded server could not be had
 │       ├── HomeUnusable      SUREFOOT_HOME can't hold what it must
 │       ├── HomeInUse         another `surefoot dev` serves this home
+│       ├── NoneRuns          a server was looked for that should have been running
 │       └── CommandMissing    there is no `temporal` command
 └── WorkerFailed              a worker process ended before it should
 """
@@ -26,6 +27,10 @@ class HomeInUse(EmbeddedServerError):
     def __init__(self, message: str, pid: int) -> None:
         super().__init__(message)
         self.pid = pid
+
+
+class NoneRuns(EmbeddedServerError):
+    """No embedded server runs in this home, and whoever looked for one starts none."""
 
 
 class CommandMissing(EmbeddedServerError):
