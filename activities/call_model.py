@@ -135,7 +135,8 @@ class ModelCaller:
 
     @staticmethod
     def _priced(turn: Turn, number: int, provider: Provider, model: str) -> Turn:
-        cost = price(turn.usage, turn.model or model, provider.api)
+        # An adapter that knows more than the counts say has priced its turn itself.
+        cost = turn.usage.cost_usd or price(turn.usage, turn.model or model, provider.api)
         usage = turn.usage.model_copy(update={"cost_usd": cost} if cost is not None else {"unmeasured": 1})
         return turn.model_copy(update={"usage": usage, "number": number})
 

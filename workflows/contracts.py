@@ -87,7 +87,7 @@ class Limits(Record):
 
 
 class Usage(Record):
-    """What model calls consumed. Input tokens include cached ones.
+    """What model calls consumed. Input tokens include those read from a cache (`cached_tokens`) and written to one.
 
     `unmeasured` counts requests whose price or tokens nobody told us: unknown models, failed attempts.
     """
@@ -95,6 +95,7 @@ class Usage(Record):
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     cost_usd: float = 0.0
     model_calls: int = 0

@@ -13,8 +13,9 @@ from pydantic import JsonValue
 from activities.providers.anthropic_history import API
 from activities.providers.errors import MalformedAnswer
 from activities.providers.json_text import clean_json, parse_arguments
+from activities.providers.prices import price
 from activities.providers.protocol import call_id
-from activities.providers.usage_counts import count
+from activities.providers.usage_counts import count, counts, measured
 from workflows.contracts import (
     CallPart,
     JsonObject,
@@ -55,14 +56,16 @@ def read_answer(answer: JsonValue, number: int, model: str) -> Turn:
     if len(items) < len(content):
         raise MalformedAnswer(f"{model} answered with a content block that is no object: {str(content)[:200]}")
     stop, detail = _stop(answer)
+    parts = list(_parts(items, number))
+    model = _string(answer.get("model")) or model
     turn = Turn(
         number=number,
-        parts=list(_parts(items, number)),
+        parts=parts,
         native=Native(api=API, items=content, response_id=_container(answer)),
         stop=stop,
         stop_detail=detail,
-        model=_string(answer.get("model")) or model,
-        usage=_usage(answer.get("usage")),
+        model=model,
+        usage=measured(_usage(counts(answer.get("usage")), model), parts),
     )
     size = len(turn.model_dump_json().encode())
     if size > MAX_TURN_BYTES:
@@ -119,23 +122,32 @@ def _container(answer: JsonObject) -> str | None:
     return _string(container.get("id")) if isinstance(container, dict) else None
 
 
-def _usage(usage: JsonValue) -> Usage:
-    if not isinstance(usage, dict):
-        return Usage(model_calls=1, unmeasured=1)
+def _usage(usage: JsonObject, model: str) -> Usage:
     iterations = usage.get("iterations")
     # The totals leave out what a compaction or a fallback used; where the passes are listed, they are what is billed.
     passes = [each for each in iterations if isinstance(each, dict)] if isinstance(iterations, list) else []
     passes = passes or [usage]
     cached = sum(count(each, "cache_read_input_tokens") for each in passes)
-    written = sum(count(each, "cache_creation_input_tokens") for each in passes)
-    details = usage.get("output_tokens_details")
-    return Usage(
+    written, for_an_hour = (sum(kind) for kind in zip(*map(_written, passes), strict=True))
+    spent = Usage(
         input_tokens=sum(count(each, "input_tokens") for each in passes) + cached + written,
         output_tokens=sum(count(each, "output_tokens") for each in passes),
         cached_tokens=cached,
-        reasoning_tokens=count(details, "thinking_tokens") if isinstance(details, dict) else 0,
+        cache_write_tokens=written,
+        reasoning_tokens=count(counts(usage.get("output_tokens_details")), "thinking_tokens"),
         model_calls=1,
     )
+    # How long a cache lives is no part of the counts that are kept, so what depends on it is priced here.
+    cost = price(spent, model, API, for_an_hour) if for_an_hour else None
+    return spent.model_copy(update={"cost_usd": cost}) if cost else spent
+
+
+def _written(usage: JsonObject) -> tuple[int, int]:
+    """Tokens written to caches: all of them, and those in a cache that lives for an hour instead of five minutes."""
+    lives = counts(usage.get("cache_creation"))
+    for_an_hour = count(lives, "ephemeral_1h_input_tokens")
+    apart = count(lives, "ephemeral_5m_input_tokens") + for_an_hour
+    return max(count(usage, "cache_creation_input_tokens"), apart), for_an_hour
 
 
 def _string(value: JsonValue) -> str | None:

@@ -14,7 +14,7 @@ from activities.providers.errors import MalformedAnswer, Overloaded
 from activities.providers.json_text import clean_json, clean_text, parse_arguments
 from activities.providers.protocol import ModelRequest, call_id
 from activities.providers.tool_names import UNKNOWN
-from activities.providers.usage_counts import count, counts
+from activities.providers.usage_counts import count, counts, measured
 from workflows.contracts import (
     CallPart,
     JsonObject,
@@ -57,7 +57,7 @@ def chat_turn(answer: JsonObject, request: ModelRequest, api: str) -> Turn:
         stop=_stop(finish, parts),
         stop_detail=finish or None,
         model=_text(answer.get("model")) or request.model,
-        usage=_usage(answer.get("usage")),
+        usage=measured(_usage(answer.get("usage")), parts),
     )
 
 
@@ -152,11 +152,13 @@ def _usage(usage: JsonValue) -> Usage:
     reasoning = count(counts(fields.get("completion_tokens_details")), "reasoning_tokens")
     # xAI counts reasoning beside the completion, all others inside; the total tells which.
     beside = reasoning > 0 and count(fields, "total_tokens") == prompt + answered + reasoning
-    cached = count(counts(fields.get("prompt_tokens_details")), "cached_tokens")
+    details = counts(fields.get("prompt_tokens_details"))
+    cached = count(details, "cached_tokens") or count(fields, "prompt_cache_hit_tokens", "num_cached_tokens")
     return Usage(
         input_tokens=prompt,
         output_tokens=answered + reasoning if beside else answered,
-        cached_tokens=cached or count(fields, "prompt_cache_hit_tokens", "num_cached_tokens"),
+        cached_tokens=cached,
+        cache_write_tokens=count(details, "cache_write_tokens"),
         reasoning_tokens=reasoning,
         model_calls=1,
     )

@@ -10,7 +10,7 @@ from activities.providers.errors import MalformedAnswer
 from activities.providers.json_text import clean_json
 from activities.providers.openai_items import call_part, client_calls, kind, text
 from activities.providers.protocol import ModelRequest, call_id
-from activities.providers.usage_counts import count, counts
+from activities.providers.usage_counts import count, counts, measured
 from workflows.contracts import (
     JsonObject,
     Native,
@@ -43,7 +43,7 @@ def responses_turn(answer: JsonObject, request: ModelRequest, api: str) -> Turn:
         stop=_stop(answer, status, parts),
         stop_detail=_detail(answer),
         model=text(answer.get("model")) or request.model,
-        usage=_usage(answer.get("usage")),
+        usage=measured(_usage(answer.get("usage")), parts),
     )
 
 

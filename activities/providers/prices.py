@@ -1,7 +1,7 @@
 """What a model call cost at list prices, from the tables inside the genai-prices package; nothing is downloaded.
 
 The library is imported at the first question: its tables are large. It counts cached tokens as part of the input
-and reasoning as part of the output, as `Usage` does. Tokens written to a cache are priced as plain input.
+and reasoning as part of the output, as `Usage` does. Cache writes that have no price of their own are priced as input.
 """
 
 import logging
@@ -19,27 +19,32 @@ _VENDORS: Final = {
 }
 
 
-def price(usage: Usage, model: str, api: str) -> float | None:
+def price(usage: Usage, model: str, api: str, for_an_hour: int = 0) -> float | None:
     """The price in US dollars; None where the tables know none, which must count as unmeasured. Never raises.
 
+    `for_an_hour` of the tokens written to a cache are in one that lives for an hour, which costs more.
     A scripted model costs what its script says, else nothing.
     """
     if api == "scripted":
         return usage.cost_usd
     try:
-        return _list_price(usage, model, api)
+        return _list_price(usage, model, api, for_an_hour)
     except Exception:  # the answer is paid for: what can't be priced must not have it asked for again
         log.exception("no price for %s on %s", usage, model)
         return None
 
 
-def _list_price(usage: Usage, model: str, api: str) -> float | None:
+def _list_price(usage: Usage, model: str, api: str, for_an_hour: int) -> float | None:
     import genai_prices
 
+    read = min(usage.cached_tokens, usage.input_tokens)
+    written = min(usage.cache_write_tokens, usage.input_tokens - read)
     tokens = genai_prices.Usage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        cache_read_tokens=min(usage.cached_tokens, usage.input_tokens),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cache_write_1h_tokens=min(for_an_hour, written),
     )
     for vendor in _vendors(model, api):
         try:

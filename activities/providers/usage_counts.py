@@ -1,8 +1,10 @@
 """Reads token counts that may be missing, null, nested or nonsense: usage must never make an answer fail."""
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 
-from workflows.contracts import JsonObject
+from workflows.contracts import JsonObject, Part, Usage
 
 MOST = 10**12
 """More tokens than a model call can have: a larger count is nonsense."""
@@ -20,3 +22,12 @@ def count(fields: JsonObject, *names: str) -> int:
         if isinstance(value, int | float) and 0 < value < MOST and value == int(value):
             return int(value)
     return 0
+
+
+def measured(usage: Usage, parts: Sequence[Part]) -> Usage:
+    """The usage of an answer with these parts; unmeasured if it can't be all that was used, which is never free.
+
+    No request is without input, and no answer that says something without output.
+    """
+    whole = usage.input_tokens and (usage.output_tokens or not parts)
+    return usage if whole else usage.model_copy(update={"unmeasured": 1})

@@ -18,6 +18,7 @@ from activities.providers.anthropic_history import BLANK, GO_ON, NO_RESULT
 from activities.providers.anthropic_messages import AnthropicMessages
 from activities.providers.anthropic_request import DEFAULT_MAX_TOKENS
 from activities.providers.errors import MalformedAnswer, ModelError, Overloaded, Rejected, TimedOut, Unauthenticated
+from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, ToolDeclaration
 from tests.judge_anthropic import judge_messages
 from tests.traffic import Answer, Replay
@@ -35,6 +36,7 @@ from workflows.contracts import (
     Usage,
 )
 
+MILLION = 1_000_000
 FIND = ToolDeclaration("find", "Finds a thing.", {"type": "object", "properties": {}})
 ASKED = Message(text="Find it.")
 MARK = {"type": "ephemeral"}
@@ -610,16 +612,40 @@ async def test_nul_and_emoji_pass_and_lone_surrogates_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [-5, "many", None, 10**30, 1.5, [3]])
-async def test_a_count_that_is_none_counts_nothing(nonsense: JsonValue) -> None:
+async def test_a_count_that_is_none_counts_nothing_and_is_unmeasured(nonsense: JsonValue) -> None:
     turn = await received(message(text("x"), usage={"input_tokens": 7, "output_tokens": nonsense}))
 
-    assert turn.usage == Usage(input_tokens=7, model_calls=1)
+    assert turn.usage == Usage(input_tokens=7, model_calls=1, unmeasured=1)
 
 
-async def test_missing_usage_is_unmeasured() -> None:
-    turn = await received(message(text("x"), usage=None))
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": 0, "output_tokens": 0}])
+async def test_usage_that_is_missing_or_all_zero_is_unmeasured(usage: JsonValue) -> None:
+    turn = await received(message(text("x"), usage=usage))
 
     assert turn.usage == Usage(model_calls=1, unmeasured=1)
+
+
+@pytest.mark.parametrize(
+    ("writes", "cost"),
+    [
+        ({"cache_creation_input_tokens": MILLION}, 1.25),
+        ({"cache_creation": {"ephemeral_5m_input_tokens": MILLION, "ephemeral_1h_input_tokens": 0}}, 1.25),
+        (
+            {
+                "cache_creation_input_tokens": MILLION,
+                "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": MILLION},
+            },
+            2.0,
+        ),
+        ({"cache_creation": {"ephemeral_5m_input_tokens": 600_000, "ephemeral_1h_input_tokens": 400_000}}, 1.55),
+        ({"iterations": [{"cache_creation_input_tokens": 600_000}, {"cache_creation_input_tokens": 400_000}]}, 1.25),
+    ],
+)
+async def test_cache_writes_are_priced_by_how_long_the_cache_lives(writes: dict[str, Any], cost: float) -> None:
+    usage = (await received(message(text("x"), model="claude-haiku-4-5", usage=writes))).usage
+
+    assert (usage.input_tokens, usage.cache_write_tokens) == (MILLION, MILLION)
+    assert (usage.cost_usd or price(usage, "claude-haiku-4-5", "anthropic_messages")) == pytest.approx(cost)
 
 
 async def test_thinking_tokens_are_told_apart() -> None:

@@ -241,7 +241,9 @@ async def test_cached_tokens_are_part_of_the_input() -> None:
     first, second = await turns_of("anthropic/cache_usage_two_calls")
 
     assert first.usage == Usage(input_tokens=1114, cached_tokens=1111, output_tokens=406, model_calls=1)
-    assert second.usage == Usage(input_tokens=1532, cached_tokens=1111, output_tokens=33, model_calls=1)
+    assert second.usage == Usage(
+        input_tokens=1532, cached_tokens=1111, cache_write_tokens=418, output_tokens=33, model_calls=1
+    )
 
 
 async def test_a_compaction_pass_is_counted() -> None:

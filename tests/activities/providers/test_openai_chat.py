@@ -406,21 +406,37 @@ async def test_only_fields_that_no_request_has_are_kept_back() -> None:
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        (None, Usage(model_calls=1)),
-        ({}, Usage(model_calls=1)),
-        ({"prompt_tokens": None, "completion_tokens": "7", "prompt_tokens_details": None}, Usage(model_calls=1)),
-        ({"prompt_tokens": -1, "completion_tokens": 2.0}, Usage(output_tokens=2, model_calls=1)),
+        (None, Usage(model_calls=1, unmeasured=1)),
+        ({}, Usage(model_calls=1, unmeasured=1)),
+        ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, Usage(model_calls=1, unmeasured=1)),
+        (
+            {"prompt_tokens": None, "completion_tokens": "7", "prompt_tokens_details": None},
+            Usage(model_calls=1, unmeasured=1),
+        ),
+        ({"prompt_tokens": -1, "completion_tokens": 2.0}, Usage(output_tokens=2, model_calls=1, unmeasured=1)),
+        ({"prompt_tokens": 9, "completion_tokens": 0}, Usage(input_tokens=9, model_calls=1, unmeasured=1)),
         (
             {"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 4},
             Usage(input_tokens=9, output_tokens=2, cached_tokens=4, model_calls=1),
         ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cache_write_tokens": 4}},
+            Usage(input_tokens=9, output_tokens=2, cache_write_tokens=4, model_calls=1),
+        ),
     ],
 )
-async def test_usage_may_be_missing_or_nonsense(usage: Any, expected: Usage) -> None:
+async def test_usage_that_is_missing_or_nonsense_is_unmeasured_and_no_failure(usage: Any, expected: Usage) -> None:
     said = answer(content="hi")
     said.body["usage"] = usage
 
     assert (await read(said)).usage == expected
+
+
+async def test_an_answer_that_says_nothing_may_have_no_output() -> None:
+    said = answer(content="")
+    said.body["usage"] = {"prompt_tokens": 9, "completion_tokens": 0}
+
+    assert (await read(said)).usage == Usage(input_tokens=9, model_calls=1)
 
 
 # --- failures -----------------------------------------------------------------------------------

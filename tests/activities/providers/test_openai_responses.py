@@ -450,8 +450,13 @@ async def test_parts_keep_the_order_of_the_items() -> None:
         native=Native(api="openai_responses", items=[REASONING, SAID, call(), call("", 2)], response_id="resp_1"),
         stop="tool_calls",
         model="m-1",
-        usage=Usage(model_calls=1),
+        usage=Usage(model_calls=1, unmeasured=1),
     )
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}, "none"])
+async def test_usage_that_is_missing_or_all_zero_is_unmeasured(usage: Any) -> None:
+    assert (await read(answer(SAID, usage=usage))).usage == Usage(model_calls=1, unmeasured=1)
 
 
 async def test_the_order_of_messages_after_calls_is_mended_when_sent() -> None:

@@ -22,6 +22,26 @@ def test_cached_input_tokens_are_priced_once_and_lower() -> None:
     assert price(usage, "claude-haiku-4-5-20251001", "anthropic_messages") == pytest.approx((100 * 1 + 900 * 0.1) / 1e6)
 
 
+def test_tokens_written_to_a_cache_are_priced_by_how_long_it_lives() -> None:
+    usage = Usage(input_tokens=1000, cached_tokens=200, cache_write_tokens=700)
+    model, api = "claude-haiku-4-5", "anthropic_messages"
+
+    assert price(usage, model, api) == pytest.approx((100 * 1 + 200 * 0.1 + 700 * 1.25) / 1e6)
+    assert price(usage, model, api, for_an_hour=300) == pytest.approx((120 + 400 * 1.25 + 300 * 2) / 1e6)
+
+
+def test_cache_writes_without_a_price_of_their_own_are_priced_as_input() -> None:
+    usage = Usage(input_tokens=1000, cache_write_tokens=1000)
+
+    assert price(usage, "gpt-4o", "openai_chat", for_an_hour=500) == pytest.approx(0.0025)
+
+
+def test_more_written_to_a_cache_than_input_tokens_is_no_error() -> None:
+    usage = Usage(input_tokens=10, cached_tokens=4, cache_write_tokens=20)
+
+    assert price(usage, "claude-haiku-4-5", "anthropic_messages", 30) == pytest.approx((4 * 0.1 + 6 * 2) / 1e6)
+
+
 def test_reasoning_tokens_are_part_of_the_output() -> None:
     plain = Usage(output_tokens=500)
     reasoned = Usage(output_tokens=500, reasoning_tokens=400)
