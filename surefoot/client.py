@@ -24,7 +24,7 @@ from surefoot.errors import JobConflict, JobRunning
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
-from surefoot.settings import DEFAULT_TASK_QUEUE, SettingsError
+from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import JobStart, Limits
 from workflows.desk import AGENT, PHASE
@@ -56,15 +56,11 @@ class Client:
         `temporalio.client.Client.connect`. Raises `ServerNotReached`, and `SettingsError` for settings that can't be
         used or leave the queue open.
         """
-        from surefoot.connection import find, settings_for
+        from surefoot.connection import find, queue_of, settings_for
 
         settings = settings_for(overrides, Path(app) if app else None)
-        if settings.embedded and not (task_queue or settings.task_queue or settings.app):
-            raise SettingsError(
-                "no app file, and on the embedded server each has a queue of its own: name the one that `surefoot dev`"
-                ' runs, Client.connect(app="agents.py"), or set SUREFOOT_APP or SUREFOOT_TASK_QUEUE'
-            )
-        return cls(await find(settings, overrides), task_queue=task_queue or settings.queue())
+        queue = task_queue or queue_of(settings)
+        return cls(await find(settings, overrides), task_queue=queue)
 
     async def start(
         self,

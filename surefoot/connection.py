@@ -12,7 +12,7 @@ from activities.connection import NotConnected, open_client
 from surefoot.embedded import wait_until_ready
 from surefoot.embedded.joining import join
 from surefoot.errors import ServerNotReached
-from surefoot.settings import Settings, read_settings
+from surefoot.settings import Settings, SettingsError, read_settings
 
 
 async def connect(*, wait_seconds: float = 0.0, **overrides: Any) -> Client:
@@ -50,6 +50,22 @@ async def find(settings: Settings, overrides: Mapping[str, Any]) -> Client:
         raise
     weakref.finalize(client, held.release)
     return client
+
+
+def queue_of(settings: Settings) -> str:
+    """The queue that the app's workers serve. Raises `SettingsError` where that can't be known.
+
+    On the embedded server each app file has a queue of its own: a job on any other one would wait for ever.
+    """
+    if settings.embedded and not settings.task_queue:
+        if settings.app is None:
+            raise SettingsError(
+                "no app file, and on the embedded server each has a queue of its own: name the one that `surefoot dev`"
+                ' runs, Client.connect(app="agents.py"), or set SUREFOOT_APP or SUREFOOT_TASK_QUEUE'
+            )
+        if not settings.app.is_file():
+            raise SettingsError(f"there is no app file {str(settings.app)!r}: name the one that `surefoot dev` runs")
+    return settings.queue()
 
 
 def settings_for(overrides: Mapping[str, Any], app: Path | None = None) -> Settings:

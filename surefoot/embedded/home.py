@@ -145,7 +145,12 @@ def shown(path: Path) -> str:
 
 
 def bound_log(path: Path, limit: int = LOG_LIMIT) -> None:
-    """Put a log that outgrew `limit` bytes aside as `….1`. Its writers append, so it can be emptied under them."""
-    if path.exists() and path.stat().st_size > limit:
-        shutil.copyfile(path, path.with_name(path.name + ".1"))
-        os.truncate(path, 0)
+    """Put a log that outgrew `limit` bytes aside as `….1`. Its writers append, so it can be emptied under them.
+
+    What can't be put aside, as on a full disk, is lost: whoever looks after the log must not end by it.
+    """
+    with suppress(OSError):
+        if path.stat().st_size > limit:
+            with suppress(OSError):
+                shutil.copyfile(path, path.with_name(path.name + ".1"))
+            os.truncate(path, 0)

@@ -112,6 +112,15 @@ def test_a_long_log_is_put_aside_while_its_writer_goes_on(tmp_path: Path) -> Non
     assert (tmp_path / "server.log.1").read_bytes() == b"x" * 101
 
 
+def test_a_long_log_that_can_not_be_put_aside_is_emptied_all_the_same(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_bytes(b"x" * 101)
+    (tmp_path / "server.log.1").mkdir()
+    bound_log(log, limit=100)
+
+    assert log.read_bytes() == b""
+
+
 def test_a_short_log_and_a_missing_one_are_left_alone(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     bound_log(log, limit=100)

@@ -24,7 +24,9 @@ async with embedded.serve_foreground(settings) as server:
 
 
 @pytest.fixture(autouse=True)
-def at_home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def at_home(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "agents.py").touch()
+    monkeypatch.chdir(tmp_path)
     for name in ("SUREFOOT_APP", "SUREFOOT_TASK_QUEUE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SUREFOOT_HOME", str(settings.home))
@@ -92,6 +94,14 @@ async def test_where_no_server_is_up_a_client_says_how_to_get_one_and_starts_non
 async def test_without_an_app_a_client_of_the_embedded_server_has_no_queue_and_is_refused(settings: Settings) -> None:
     with pytest.raises(SettingsError, match=r"^no app file, .*Client\.connect\(app=\"agents\.py\"\)"):
         await Client.connect()
+
+
+async def test_an_app_file_that_is_not_there_is_refused_since_nobody_serves_its_queue(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        await Client.connect(app="agnets.py")
+
+    named = str(tmp_path / "agnets.py")
+    assert str(caught.value) == f"there is no app file {named!r}: name the one that `surefoot dev` runs"
 
 
 async def test_an_address_that_the_caller_gives_needs_no_app(program: Callable[[str], Program]) -> None:
