@@ -1,6 +1,7 @@
 """Ctrl-C, kill and lost processes at every moment: the job is kept, nothing stays behind, and `watch` goes on."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -137,6 +138,12 @@ def test_dev_holds_everything_over_ctrl_c_and_a_new_start(place: Place) -> None:
     terminal = place.terminal("dev")
     terminal.expect("worker for ")
     waiting = place.run("run", "shop", "cups?", "--id", "held")
+    told = re.search(
+        r"TEMPORAL_ADDRESS=(127\.0\.0\.1:\d+) SUREFOOT_TASK_QUEUE=(surefoot-shop-[0-9a-f]{6})", terminal.text
+    )
+    assert told is not None
+    listed = place.run("jobs", TEMPORAL_ADDRESS=told[1], SUREFOOT_TASK_QUEUE=told[2], SUREFOOT_HOME="elsewhere")
+    assert "held" in listed.out
     terminal.type(CTRL_C)
     assert (waiting.code, terminal.end(), terminal.sane()) == (4, 130, True)
     assert "Temporal UI at http://127.0.0.1:" in terminal.text
