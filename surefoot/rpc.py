@@ -14,8 +14,8 @@ UNREACHED = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.UNKNOWN, RPCStatusCode.ABO
 ENDED = ("already completed", "aborted by closing workflow")
 """What the server says of a job that ended, also of one that did so while an update was on its way."""
 
-NOT_OURS = (ValidationError, KeyError)
-"""What the SDK and pydantic raise for a payload of another shape or an unknown encoding."""
+NOT_CONVERTED = "could not be converted"
+"""What the SDK says in a RuntimeError, of which there are others, when a payload is of another shape than asked for."""
 
 SHOWN = 200
 NO_ANSWER = (RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION)
@@ -30,12 +30,12 @@ def reaching(job: str) -> Iterator[None]:
         raise _ours(job, error) from error
     except UnreadablePayload as error:
         raise Unreadable(f"job {job} can't be read here: {error}") from error
-    except NOT_OURS as error:
-        raise Unreadable(
-            f"job {job} can't be read here: what the server keeps of it is not what this version of Surefoot writes"
-            f" ({_in_a_line(error)}). Use the version that the job was started with; if that can't either, another"
-            " program wrote it"
-        ) from error
+    except (ValidationError, KeyError) as error:  # another shape; an unknown encoding
+        raise _not_ours(job, error) from error
+    except RuntimeError as error:
+        if NOT_CONVERTED not in str(error):
+            raise
+        raise _not_ours(job, error) from error
     except (UnicodeEncodeError, PydanticSerializationError) as error:
         raise SurefootError(f"job {job!r}: what is sent there can't be written as JSON or UTF-8: {error}") from None
 
@@ -57,6 +57,14 @@ def _ours(job: str, error: RPCError) -> SurefootError:
     if error.status in UNREACHED:
         return ServerNotReached(f"the Temporal server does not answer: {error.message}; see: surefoot doctor")
     return SurefootError(f"job {job}: {error.message} ({error.status.name})")
+
+
+def _not_ours(job: str, error: Exception) -> Unreadable:
+    return Unreadable(
+        f"job {job} can't be read here: what the server keeps of it is not what this version of Surefoot writes"
+        f" ({_in_a_line(error)}). Use the version that the job was started with; if that can't either, another"
+        " program wrote it"
+    )
 
 
 def _in_a_line(error: Exception) -> str:

@@ -42,12 +42,21 @@ def test_leftovers_of_dead_processes_and_a_taken_port_are_no_obstacle(place: Pla
 
 def test_what_was_encrypted_with_a_key_that_is_not_there_names_the_setting(place: Place) -> None:
     place.run("run", "plain", "x", "--id", "sealed", SUREFOOT_ENCRYPTION_KEYS=f"k1:{'A' * 43}=")
-    told = [place.run(*command) for command in (("jobs",), ("show", "sealed"), ("reply", "sealed", "more"))]
+    place.run("run", "plain", "x", "--id", "open")
+    page, listed = place.run("jobs"), json.loads(place.run("jobs", "--json").out)
+    told = [place.run(*command) for command in (("show", "sealed"), ("reply", "sealed", "more"))]
 
-    for ended in told:
-        assert (ended.code, ended.out) == (2, "")
-        assert "encrypted with key 'k1', this process has: none; add that key to SUREFOOT_ENCRYPTION_KEYS" in ended.err
-        assert "Traceback" not in ended.err
+    problem = (
+        "job sealed can't be read here: history is encrypted with key 'k1', this process has: none; add that key to"
+        " SUREFOOT_ENCRYPTION_KEYS"
+    )
+    assert {row["job"]: (row["state"], row["status"], row["problem"]) for row in listed} == {
+        "open": ("ended", "complete", None),
+        "sealed": ("ended", "complete", problem),
+    }
+    assert (page.code, page.err) == (0, f"{problem}\n")
+    assert [(ended.code, ended.out) for ended in told] == [(2, "")] * 2
+    assert [ended.err.splitlines()[-1] for ended in told] == [f"surefoot: {problem}"] * 2
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.api.common.v1 import Payload
 from temporalio.client import Client as Temporal
 from temporalio.common import SearchAttributePair, TypedSearchAttributes
 
@@ -20,6 +22,7 @@ from surefoot.client import Client
 from surefoot.errors import Unreadable
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow
+from surefoot.rpc import reaching
 from tests.conftest import QUICK, Host
 from tests.waiting import until
 from tests.workflows.gated import Ledger, call, ended, started, writer
@@ -123,6 +126,30 @@ async def test_an_unreadable_job_that_ended_says_which_key_is_missing(
             assert str(caught.value) == MISSING.format(job=job.id)
 
     assert (row.state, row.status, row.problem) == ("ended", "cancelled", MISSING.format(job=job.id))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        Payload(metadata={"encoding": b"json/plain"}, data=b'"in spring"'),
+        Payload(metadata={"encoding": b"json/plain"}, data=b"{"),
+        Payload(metadata={"encoding": b"json/protobuf"}, data=b"{}"),
+        Payload(metadata={"encoding": b"binary/of-theirs"}, data=b"x"),
+        Payload(data=b"x"),
+    ],
+    ids=["another type", "no JSON", "a protobuf message", "an unknown encoding", "no encoding"],
+)
+async def test_whatever_another_program_wrote_is_a_problem_of_the_job_and_of_nothing_else(payload: Payload) -> None:
+    with (
+        pytest.raises(Unreadable, match=r"^job strange can't be read here: what the server keeps"),
+        reaching("strange"),
+    ):
+        await data_converter({}).decode([payload], [datetime])
+
+
+def test_an_error_that_is_no_payloads_stays_what_it_is() -> None:
+    with pytest.raises(RuntimeError, match="loop is closed"), reaching("a"):
+        raise RuntimeError("loop is closed")
 
 
 async def test_a_job_of_another_program_is_a_row_that_says_so(temporal: Temporal) -> None:
