@@ -109,7 +109,7 @@ class Narrator(Watcher):
     """Follows the demo's job; decides itself where nobody can."""
 
     def __init__(self, job: Job) -> None:
-        super().__init__(job, "ask", console=out())
+        super().__init__(job, "ask", out(), answer_follows=True)
 
     async def _decide(self, view: JobView) -> bool:
         if self._interactive:

@@ -19,7 +19,7 @@ from activities.errors import DefinitionError
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.documents import emit
-from surefoot.cli.pages import out
+from surefoot.cli.pages import print_table
 from surefoot.cli.run import check_models
 from surefoot.cli.session import Session, app_option, app_path, json_option, load, session
 from surefoot.embedded.command import command_version, find_command
@@ -169,4 +169,4 @@ def _print(findings: list[Finding]) -> None:
         mark = Text("ok", "green") if finding.ok else Text("!!", "bold red")
         seen = finding.seen if finding.ok or not finding.remedy else f"{finding.seen}\n→ {finding.remedy}"
         table.add_row(mark, Text(finding.what, "bold"), Text(seen))
-    out().print(table, soft_wrap=False)
+    print_table(table)

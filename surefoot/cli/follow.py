@@ -5,7 +5,8 @@ While a question is open the job is looked at: when somebody else decides, the q
 
 import asyncio
 import json
-from collections.abc import Coroutine
+import sys
+from collections.abc import Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
 import click
@@ -13,13 +14,13 @@ from rich.console import Console
 
 from surefoot.cli import exits, prompts
 from surefoot.cli.documents import emit, job_document
-from surefoot.cli.output import say, write_answer
-from surefoot.cli.pages import err, print_entries, print_pending
+from surefoot.cli.output import say
+from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending
 from surefoot.cli.session import me
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
 from surefoot.texts import quoted
-from workflows.contracts import Decision, JobView, JsonObject, Pending, Resolution
+from workflows.contracts import Decision, Entry, JobView, JsonObject, Pending, Resolution, Turn
 
 Approval = Literal["ask", "none", "all"]
 Word = Decision | Resolution
@@ -30,7 +31,7 @@ LOOK_SECONDS = 1.0
 
 async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
     """The exit code of the job's end, or 4 when it waits for a person who is not here."""
-    watcher = Watcher(job, approval, console=None if as_json else err())
+    watcher = Watcher(job, approval, None if as_json else err(), answer_follows=sys.stdout.isatty())
     try:
         view = await watcher.to_the_end()
     except (asyncio.CancelledError, ServerNotReached):
@@ -49,7 +50,9 @@ def report(view: JobView, as_json: bool) -> int:
         say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {quoted(view.job)}")
         return exits.WAITING
     if not as_json and view.outcome.answer:
-        write_answer(view.outcome.answer)
+        print_answer(view.outcome.answer)
+    if not as_json and not view.outcome.answer:
+        print_findings(err(), view.outcome)
     if view.outcome.status != "complete" or not as_json:
         say(f"{view.outcome.summary}  [{view.job}]")
     if exits.code_of(view.outcome) == exits.NOT_DONE:
@@ -58,10 +61,14 @@ def report(view: JobView, as_json: bool) -> int:
 
 
 class Watcher:
-    """One job being followed. `console` is where what is said goes, if anywhere."""
+    """One job being followed. `console` is where what is said goes, if anywhere.
 
-    def __init__(self, job: Job, approval: Approval, console: Console | None) -> None:
+    With `answer_follows` the answer is left to whoever prints it behind this, where the same person reads it.
+    """
+
+    def __init__(self, job: Job, approval: Approval, console: Console | None, *, answer_follows: bool) -> None:
         self._job, self._approval, self._console = job, approval, console
+        self._answer_follows = answer_follows
         self._told = 0
         self._noted: set[str] = set()
         self._interactive = approval == "ask" and prompts.possible()
@@ -92,6 +99,8 @@ class Watcher:
         if self._console is None or view.entries <= self._told:
             return
         entries = await self._job.transcript(self._told)
+        if self._answer_follows and _ends_with_answer(entries, view):
+            del entries[-1]
         print_entries(entries, self._console, whole=False)
         self._told += len(entries)
 
@@ -152,6 +161,12 @@ class Watcher:
                 if decided.call == call:
                     return f"{call} was decided meanwhile: {decided.choice} by {decided.by}"
             return f"{call} does not wait any more"
+
+
+def _ends_with_answer(entries: Sequence[Entry], view: JobView) -> bool:
+    """Is the last of these the job's answer, or may it still become that?"""
+    last = entries[-1] if entries else None
+    return isinstance(last, Turn) and not last.calls and (view.outcome is None or bool(view.outcome.answer))
 
 
 async def _asked(pending: Pending) -> Word:

@@ -4,13 +4,14 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import IO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from surefoot.cli.output import discard, escaped
+from surefoot.cli.output import discard, escaped, write, write_answer
 from surefoot.lists import InboxItem, JobRow
 from surefoot.texts import quoted
 from workflows.contracts import CallPart, Entry, JobView, Message, Note, Outcome, Pending, Result, TextPart, Turn
@@ -19,6 +20,7 @@ STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "en
 STATUS_STYLES = {"complete": "green"}
 RESULT_STYLES = {"ok": "green", "answered": "green", "denied": "yellow", "not_executed": "yellow", "unknown": "red"}
 SHOWN = 300
+FINDINGS_SHOWN = 10
 
 
 PIPED_WIDTH = 10_000
@@ -39,13 +41,17 @@ class Page(Console):
 
 def out() -> Page:
     """Answers: stdout."""
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
-    return Page(file=sys.stdout, highlight=False, soft_wrap=True, markup=False, width=width)
+    return _page(sys.stdout, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def err() -> Page:
     """Everything else: stderr."""
-    return Page(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
+    return _page(sys.stderr)
+
+
+def _page(stream: IO[str], width: int | None = None) -> Page:
+    # A terminal left to itself breaks a line within a word; a pipe has no width.
+    return Page(file=stream, highlight=False, soft_wrap=not stream.isatty(), markup=False, width=width)
 
 
 def short(text: str, limit: int = SHOWN) -> str:
@@ -71,6 +77,25 @@ def age(since: datetime) -> str:
     return f"{seconds} s"
 
 
+def print_answer(text: str) -> None:
+    """Verbatim into a file or a pipe; harmless on a terminal, and broken between words."""
+    if sys.stdout.isatty():
+        out().print(Text(text))
+    else:
+        write_answer(text)
+
+
+def print_table(table: Table) -> None:
+    """On stdout; a program that reads it gets no blanks behind a row."""
+    console = out()
+    if sys.stdout.isatty():
+        console.print(table, soft_wrap=False)
+        return
+    with console.capture() as rendered:
+        console.print(table, soft_wrap=False)
+    write("\n".join(line.rstrip() for line in rendered.get().splitlines()))
+
+
 def print_jobs(rows: Sequence[JobRow]) -> None:
     if not rows:
         err().print("No jobs yet. Start one: surefoot run AGENT 'INPUT' --app FILE")
@@ -87,7 +112,7 @@ def print_jobs(rows: Sequence[JobRow]) -> None:
             Text(status, STATUS_STYLES.get(status, "yellow" if status else "")),
             f"{age(row.started_at)} ago",
         )
-    out().print(table, soft_wrap=False)
+    print_table(table)
     for row in rows:
         if row.problem:
             err().print(row.problem)
@@ -128,9 +153,16 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
     console.print(f"  asked    {age(pending.asked_at)} ago, by agent {pending.agent}, call {pending.call}")
     if doubtful:
         console.print("  It was started and nobody saw its end: find out whether it happened, then say so:")
-        console.print(f"  surefoot resolve {quoted(job)} {pending.call} --happened RESULT | --not-happened | --give-up")
+        _print_command(
+            console, f"surefoot resolve {quoted(job)} {pending.call} --happened RESULT | --not-happened | --give-up"
+        )
     elif pending.allowed:
-        console.print(f"  surefoot approve {quoted(job)} {pending.call}   or   deny / answer")
+        _print_command(console, f"surefoot approve {quoted(job)} {pending.call}   or   deny / answer")
+
+
+def _print_command(console: Console, text: str) -> None:
+    """A line to be copied: in one piece, however narrow the terminal."""
+    console.print(f"  {text}", soft_wrap=True)
 
 
 def print_inbox(items: Sequence[InboxItem]) -> None:
@@ -153,6 +185,18 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
         console.print(f"not done: {call_text(missed.tool, missed.arguments)}")
     if outcome.answer:
         console.print(outcome.answer)
+    else:
+        print_findings(console, outcome)
+
+
+def print_findings(console: Console, outcome: Outcome) -> None:
+    """What tools returned, in short: all that a job has that ends without an answer."""
+    left_out = len(outcome.findings) - FINDINGS_SHOWN
+    if left_out > 0:
+        console.print(f"found    {left_out} more before these")
+    for finding in outcome.findings[-FINDINGS_SHOWN:]:
+        style = "red" if finding.is_error else "green"
+        console.print(Text.assemble("found    ", (f"{finding.tool} ({finding.call}): ", style), short(finding.content)))
 
 
 def print_entries(entries: Sequence[Entry], console: Console | None = None, *, whole: bool = True) -> None:

@@ -93,9 +93,12 @@ def test_an_unknown_outcome_is_resolved_by_a_persons_word(shop: Place) -> None:
     job = "at-the-bank"
     shop.run("run", "bank", "x", "--approve", "all", "--id", job)
     [item] = [each for each in json.loads(shop.run("inbox", "--json").out) if each["job"] == job]
+    page = shop.run("inbox").out
     resolved = shop.run("resolve", job, "c1-1", "--happened", "paid")
 
     assert (item["kind"], item["allowed"]) == ("unknown_outcome", ["happened", "not_happened", "give_up"])
+    assert item["problem"] == "the bank did not answer about 5"
+    assert "  problem  the bank did not answer about 5\n" in page
     assert resolved.code == 0
     assert shop.run("watch", job).out.startswith("The bank: paid\n")
 

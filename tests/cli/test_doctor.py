@@ -44,6 +44,7 @@ def test_the_page_says_what_to_do(shop: Place) -> None:
     assert "!!  agent real " in ended.out
     assert "openai:gpt-5, but OPENAI_API_KEY is not set" in ended.out
     assert "→ export OPENAI_API_KEY=… where the worker runs" in ended.out
+    assert [line for line in ended.out.splitlines() if line != line.rstrip()] == []
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def test_a_piped_list_has_a_line_for_each_job_however_long(shop: Place) -> None:
     lines = shop.run("jobs", "--state", "ended", "--limit", "3").out.splitlines()
 
     assert lines[1].split()[:4] == [job, "plain", "ended", "complete"]
+    assert [line for line in lines if line != line.rstrip()] == []
 
 
 def test_show_and_transcript_of_a_job_that_ended(shop: Place) -> None:
@@ -129,6 +130,23 @@ def test_a_narrow_terminal_folds_a_list_within_its_columns(shop: Place) -> None:
 
     assert max(len(line) for line in terminal.text.splitlines()) <= 40
     assert terminal.text.replace("\n", "").count("y") >= 40
+
+
+def test_an_answer_is_shown_once_and_broken_between_words(shop: Place) -> None:
+    terminal = shop.terminal("run", "chatty", "x", columns=40)
+
+    assert terminal.end() == 0
+    assert terminal.text.count("remarkable") == 20
+    assert "remarkable teapots, remarkable teapots, \nremarkable" in terminal.text
+    assert max(len(line) for line in terminal.text.splitlines() if "teapots" in line) <= 40
+
+
+def test_a_command_to_be_copied_is_in_one_piece_on_a_narrow_terminal(shop: Place) -> None:
+    shop.run("run", "shop", "x", "--id", "narrow-and-waiting")
+    terminal = shop.terminal("show", "narrow-and-waiting", columns=30)
+    terminal.end()
+
+    assert "\n  surefoot approve narrow-and-waiting c2-1   or   deny / answer\n" in terminal.text
 
 
 def test_watch_follows_live_and_ctrl_c_leaves_the_job_alone(shop: Place) -> None:

@@ -95,6 +95,7 @@ def test_an_unknown_outcome_is_told_by_who_knows_it(shop: Place) -> None:
     terminal.expect(QUESTION)
     terminal.type("a\n")
     terminal.expect("outcome unknown: pay(amount=5)")
+    terminal.expect("problem  the bank did not answer about 5")
     terminal.expect(OUTCOME)
     terminal.type("h\n")
     terminal.expect("result: ")

@@ -127,6 +127,15 @@ def test_a_limit_ends_with_3_and_says_how_to_go_on(shop: Place) -> None:
     assert "go on with: surefoot reply capped 'yes, go on'" in ended.err
 
 
+def test_a_job_without_an_answer_shows_what_was_found(shop: Place) -> None:
+    ended = shop.run("run", "finder", "x", "--id", "found")
+    page = shop.run("show", "found")
+
+    assert (ended.code, ended.out) == (3, "")
+    assert "found    stock (c1-1): 0\n" in ended.err
+    assert "found    stock (c1-1): 0\n" in page.out
+
+
 def test_a_failed_model_ends_with_1(shop: Place) -> None:
     ended = shop.run("run", "failing", "x", "--json")
     document = json.loads(ended.out)

@@ -54,11 +54,13 @@ def scripted(name: str, *tools: object, **options: object) -> Agent:
 shop = scripted("shop", stock, reorder)
 twice = scripted("twice", reorder)
 plain = scripted("plain")
+chatty = scripted("chatty")
 slow = scripted("slow", linger)
 bank = scripted("bank", pay)
 rude = scripted("rude", reorder)
 wordy = scripted("wordy", much)
 capped = scripted("capped", stock, limits=Limits(rounds=1))
+finder = Agent("finder", "scripted:capped.json", "x", tools=[stock], limits=Limits(rounds=1), closing="findings")
 failing = scripted("failing")
 
 time.sleep(float(os.environ.get("SHOP_SLEEPS") or 0))
