@@ -103,7 +103,7 @@ class ModelCaller:
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:
         try:
-            provider, model = self._models.find(request.model or agent.model)
+            provider, model = await self._models.ready(request.model or agent.model)
             wire = ModelRequest(
                 model=model,
                 instructions=instructions(agent, request.closing),

@@ -1,8 +1,10 @@
 """Which provider a model string means, and the providers themselves: each built once, at first use.
 
 A model string is `<api>:<the provider's own name of the model>`; adapters import their SDK only when they are built.
+That takes a second, on a busy machine several: on the event loop, every job of the worker would miss its heartbeats.
 """
 
+import asyncio
 import importlib
 from collections.abc import Callable
 from typing import cast
@@ -26,24 +28,36 @@ class Models:
     def __init__(self, app: App) -> None:
         self._app = app
         self._built: dict[str, Provider] = {}
+        self._building = asyncio.Lock()
 
     def find(self, model: str | Script) -> tuple[Provider, str]:
         """The provider of a model, and the model's name there. Raises `NotFound`, or what building it raises."""
+        key, name, build = self._meant(model)
+        if key not in self._built:
+            self._built[key] = build()
+        return self._built[key], name
+
+    async def ready(self, model: str | Script) -> tuple[Provider, str]:
+        """As `find`, but what has to be built is built in a thread."""
+        key, name, build = self._meant(model)
+        if key not in self._built:
+            async with self._building:
+                if key not in self._built:
+                    self._built[key] = await asyncio.to_thread(build)
+        return self._built[key], name
+
+    def _meant(self, model: str | Script) -> tuple[str, str, Callable[[], Provider]]:
+        """Under which key a model's provider is kept, the model's name there, and what builds the provider."""
         if isinstance(model, Script):
-            return self._once(f"script {id(model)}", lambda: Scripted(model)), "scripted"
+            return f"script {id(model)}", "scripted", lambda: Scripted(model)
         prefix, colon, name = model.partition(":")
         if prefix == "scripted" and colon:
             path = self._app.folder / name
-            return self._once(model, lambda: Scripted(Script.load(path))), name
+            return model, name, lambda: Scripted(Script.load(path))
         if prefix not in ADAPTERS or not name:
             known = ", ".join(f"{each}:…" for each in [*ADAPTERS, "scripted"])
             raise NotFound(f"no provider for model {model!r}: a model is written as one of {known}")
-        return self._once(prefix, lambda: _from_environment(prefix)), name
-
-    def _once(self, key: str, build: Callable[[], Provider]) -> Provider:
-        if key not in self._built:
-            self._built[key] = build()
-        return self._built[key]
+        return prefix, name, lambda: _from_environment(prefix)
 
     async def close(self) -> None:
         built, self._built = list(self._built.values()), {}

@@ -6,11 +6,11 @@ What one vendor does differently stands in `openai_vendors.py`; here is no branc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from activities.providers.errors import Rejected, ToolUseFailed
+from activities.providers.errors import Rejected, ToolUseFailed, Unauthenticated
 from activities.providers.failed_generation import turn_of_failed_generation
 from activities.providers.openai_chat_answer import chat_turn
 from activities.providers.openai_chat_request import chat_request
-from activities.providers.openai_connection import OpenAIConnection
+from activities.providers.openai_connection import OpenAIConnection, client_from_environment
 from activities.providers.openai_vendors import vendor
 from activities.providers.pairing import paired
 from activities.providers.protocol import ModelRequest
@@ -29,14 +29,15 @@ class OpenAIChat:
     A second server behind the same worker needs an `api` of its own, so that no server gets the other one's items.
     """
 
-    def __init__(self, client: "AsyncOpenAI | None" = None, api: str = API) -> None:
+    def __init__(self, client: "AsyncOpenAI | Unauthenticated", api: str = API) -> None:
+        """`client`, or why there is none: every call raises that."""
         self.api = api
         self._connection = OpenAIConnection(client)
 
     @classmethod
     def from_environment(cls) -> "OpenAIChat":
-        """Built by the SDK's own variables, at the first call: a missing key fails calls, not the worker."""
-        return cls()
+        """Built by the SDK's own variables; a missing key fails calls, not the worker."""
+        return cls(client_from_environment())
 
     async def complete(self, request: ModelRequest) -> Turn:
         """One model call; raises `ModelError`."""

@@ -1,7 +1,7 @@
 """The OpenAI SDK's client as both OpenAI adapters use it: one POST of JSON, a JSON object or a `ModelError` back.
 
 Bodies go through the SDK's untyped `post`: its typed methods would drop or rewrite fields that other vendors need
-back unchanged. The SDK is imported when a client is first needed, since that takes about a second.
+back unchanged. The SDK is imported only when a client is built, since that takes about a second.
 """
 
 from typing import TYPE_CHECKING
@@ -22,9 +22,10 @@ CONNECT_SECONDS = 15.0
 
 
 class OpenAIConnection:
-    """Posts with the given SDK client, or with one built from the SDK's own environment variables at the first call."""
+    """Posts with an SDK client."""
 
-    def __init__(self, client: "AsyncOpenAI | None" = None) -> None:
+    def __init__(self, client: "AsyncOpenAI | Unauthenticated") -> None:
+        """`client`, or why there is none: every call raises that."""
         self._client = client
 
     async def post(self, path: str, body: JsonObject) -> JsonObject:
@@ -45,26 +46,27 @@ class OpenAIConnection:
         return self._ready().base_url.host
 
     async def close(self) -> None:
-        if self._client is not None:
+        if not isinstance(self._client, Unauthenticated):
             await self._client.close()
 
     def _ready(self) -> "AsyncOpenAI":
-        if self._client is None:
-            self._client = _from_environment()
+        if isinstance(self._client, Unauthenticated):
+            raise Unauthenticated(str(self._client))
         return self._client
 
 
-def _from_environment() -> "AsyncOpenAI":
+def client_from_environment() -> "AsyncOpenAI | Unauthenticated":
+    """A client by the SDK's own variables, or what to set."""
     import httpx2
     from openai import AsyncOpenAI, OpenAIError
 
     try:
         return AsyncOpenAI(max_retries=0, timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS))
     except OpenAIError:
-        raise Unauthenticated(
+        return Unauthenticated(
             "OPENAI_API_KEY is not set in the worker's environment; set it, or any word in its place for a server "
             "that needs no key (OPENAI_BASE_URL says which server)"
-        ) from None
+        )
 
 
 def _checked(answer: JsonValue, status: int, headers: dict[str, str]) -> JsonObject:

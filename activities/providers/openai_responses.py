@@ -7,8 +7,8 @@ request points to, the next form is sent at once. Such a refusal is free and no 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from activities.providers.errors import ModelError, NotFound, Rejected
-from activities.providers.openai_connection import OpenAIConnection
+from activities.providers.errors import ModelError, NotFound, Rejected, Unauthenticated
+from activities.providers.openai_connection import OpenAIConnection, client_from_environment
 from activities.providers.openai_responses_answer import responses_turn
 from activities.providers.openai_responses_request import Form, chain_start, responses_request
 from activities.providers.pairing import paired
@@ -40,15 +40,16 @@ class OpenAIResponses:
     A second server behind the same worker needs an `api` of its own, so that no server gets the other one's items.
     """
 
-    def __init__(self, client: "AsyncOpenAI | None" = None, api: str = API) -> None:
+    def __init__(self, client: "AsyncOpenAI | Unauthenticated", api: str = API) -> None:
+        """`client`, or why there is none: every call raises that."""
         self.api = api
         self._connection = OpenAIConnection(client)
         self._not_encrypting: set[str] = set()
 
     @classmethod
     def from_environment(cls) -> "OpenAIResponses":
-        """Built by the SDK's own variables, at the first call: a missing key fails calls, not the worker."""
-        return cls()
+        """Built by the SDK's own variables; a missing key fails calls, not the worker."""
+        return cls(client_from_environment())
 
     async def complete(self, request: ModelRequest) -> Turn:
         """One model call; raises `ModelError`."""

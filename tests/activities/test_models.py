@@ -1,9 +1,12 @@
 """Each prefix of a model string builds its provider, by the SDK's own variables, and asks through it."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from pathlib import Path
+from threading import Event, Thread
+from typing import ClassVar
 
 import pytest
 
@@ -12,6 +15,8 @@ from activities.apps import App
 from activities.models import ADAPTERS, Models
 from activities.providers.errors import NotFound, Unauthenticated
 from activities.providers.protocol import ModelRequest
+from activities.providers.scripted import Script, ScriptError
+from tests.waiting import until
 from workflows.contracts import JsonObject, Message
 
 ANSWERS: dict[str, JsonObject] = {
@@ -89,7 +94,7 @@ async def test_a_provider_is_built_once_and_asks_where_the_sdks_variables_say(
     api: str, server: _Server, models: Models
 ) -> None:
     provider, name = models.find(f"{api}:m")
-    again, _ = models.find(f"{api}:other")
+    again, _ = await models.ready(f"{api}:other")
     turn = await provider.complete(REQUEST)
     await models.close()
 
@@ -115,3 +120,51 @@ async def test_a_missing_key_fails_the_call_and_not_what_finds_its_provider(
 def test_a_model_that_no_api_serves_names_those_that_exist(model: str, models: Models) -> None:
     with pytest.raises(NotFound, match="anthropic:…, openai:…, openai-chat:…, scripted:…"):
         models.find(model)
+
+
+class SlowToBuild:
+    """An adapter whose SDK takes long to import."""
+
+    begun: ClassVar[list[Event]] = []
+    imported: ClassVar[Event] = Event()
+
+    @classmethod
+    def from_environment(cls) -> "SlowToBuild":
+        cls.begun.append(Event())
+        assert cls.imported.wait(30)
+        return cls()
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_jobs_go_on_while_a_provider_is_built_and_it_is_built_once(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ADAPTERS, "openai", (__name__, "SlowToBuild"))
+    asked = [asyncio.create_task(models.ready(model)) for model in ("openai:m", "openai:m", "openai:n")]
+
+    async def begun() -> bool:
+        return bool(SlowToBuild.begun)
+
+    await until(begun)
+    waiting = [task.done() for task in asked]
+    script, _ = models.find(Script([{"text": "hi"}]))
+    SlowToBuild.imported.set()
+    found = await asyncio.gather(*asked)
+    await models.close()
+
+    assert waiting == [False, False, False]
+    assert script.api == "scripted"
+    assert [name for _, name in found] == ["m", "m", "n"]
+    assert len({id(provider) for provider, _ in found}) == len(SlowToBuild.begun) == 1
+
+
+async def test_what_could_not_be_built_is_built_again(tmp_path: Path) -> None:
+    models = Models(App([Agent("a", model="scripted:s.json")], tmp_path))
+    with pytest.raises(ScriptError, match="can't be read"):
+        await models.ready("scripted:s.json")
+    (tmp_path / "s.json").write_text('[{"text": "hi"}]')
+    provider, name = await models.ready("scripted:s.json")
+
+    assert (provider.api, name) == ("scripted", "s.json")
