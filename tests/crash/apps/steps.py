@@ -145,6 +145,7 @@ agents = [
     agent("charger-of-two", [call("charge", amount=1), call("charge", amount=2)]),
     agent("payer", [call("pay", amount=1)]),
     agent("thinker"),
+    Agent("http-thinker", "openai-chat:gpt-4o"),
     agent("refunder", [call("refund", amount=1)]),
     agent("blocker", [call("block")]),
     agent("closer", [call("close_streams")], [call("stumble")]),
