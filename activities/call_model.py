@@ -22,6 +22,7 @@ from activities.explain import said
 from activities.models import Models
 from activities.plans import plan_call
 from activities.prompts import instructions
+from activities.providers.advice import setting_advice
 from activities.providers.errors import ModelError
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, Provider
@@ -117,7 +118,8 @@ class ModelCaller:
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
         except ModelError as error:
-            await self._fail(attempt, type(error).__name__, said(error), error.retryable, error.delay)
+            told = said(error) + setting_advice(error, agent.settings)
+            await self._fail(attempt, type(error).__name__, told, error.retryable, error.delay)
         except TimeoutError:
             await self._fail(attempt, "TimedOut", f"no answer within {agent.model_timeout:g} seconds", True, None)
         except Exception as error:

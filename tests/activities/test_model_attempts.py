@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from temporalio.exceptions import ApplicationError
 
 from activities.agents import Agent
@@ -17,9 +18,15 @@ from workflows.contracts import CallModel, Message, ModelReply
 
 
 async def call(
-    reply: dict[str, Any], *, agent: str = "asker", attempt: int = 1, failures: int = 0, **timing: Any
+    reply: dict[str, Any],
+    *,
+    agent: str = "asker",
+    attempt: int = 1,
+    failures: int = 0,
+    settings: dict[str, JsonValue] | None = None,
+    **timing: Any,
 ) -> ModelReply:
-    app = App([Agent("asker", Script([reply]), model_timeout=1)])
+    app = App([Agent("asker", Script([reply]), model_timeout=1, settings=settings)])
     caller = ModelCaller(app, Models(app), Transcripts(), ThreadPoolExecutor(1), Timing(**timing))
     request = CallModel(agent=agent, turn=1, new=[Message(text="hi")], length=1)
     env = environment(Server(), attempt=attempt, left=[{"failures": failures}])
@@ -60,6 +67,31 @@ async def test_only_what_a_retry_can_heal_is_tried_again(kind: str, failures: in
     failure = await failed(error(kind), failures=failures, model_attempts=2)
 
     assert (failure.type, failure.message, failure.non_retryable) == (kind, "not now", final)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "advice"),
+    [
+        (
+            "Rejected",
+            "HTTP 400: `temperature` is deprecated for this model.",
+            " (the agent's settings hold temperature=0.2: change that, or take it out for this model)",
+        ),
+        (
+            "Rejected",
+            "HTTP 400: `temperature` and `top_p` cannot both be specified",
+            " (the agent's settings hold temperature=0.2, top_p=0.9: change that, or take it out for this model)",
+        ),
+        ("Rejected", "HTTP 400: temperature_unit is unknown, and so is max-temperature", ""),
+        ("ContextTooLong", "the prompt and top_p are too long", ""),
+        ("Overloaded", "HTTP 529: temperature", ""),
+    ],
+)
+async def test_a_rejection_that_names_a_setting_says_that_it_is_the_agents(kind: str, said: str, advice: str) -> None:
+    reply = {"error": {"kind": kind, "message": said}}
+    failure = await failed(reply, settings={"temperature": 0.2, "top_p": 0.9})
+
+    assert failure.message == said + advice
 
 
 async def test_an_answer_that_takes_too_long_is_tried_again() -> None:

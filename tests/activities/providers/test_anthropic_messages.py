@@ -618,6 +618,27 @@ async def test_a_count_that_is_none_counts_nothing_and_is_unmeasured(nonsense: J
     assert turn.usage == Usage(input_tokens=7, model_calls=1, unmeasured=1)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "`temperature` is deprecated for this model.",
+        "`temperature` may only be set to 1 when thinking is enabled.",
+        "top_k: Extra inputs are not permitted",
+    ],
+)
+async def test_a_setting_that_the_model_does_not_take_is_sent_and_its_rejection_names_it(said: str) -> None:
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": said}}
+    replay = Replay(Answer(error, 400))
+    settings = {"temperature": 0.2, "top_k": 5}
+
+    with pytest.raises(Rejected) as raised:
+        await provider(replay).complete(request(settings=settings))
+
+    assert {key: replay.sent[0][key] for key in settings} == settings
+    assert str(raised.value) == f"HTTP 400 (invalid_request_error): {said}"
+    assert not raised.value.retryable
+
+
 @pytest.mark.parametrize("usage", [None, {}, {"input_tokens": 0, "output_tokens": 0}])
 async def test_usage_that_is_missing_or_all_zero_is_unmeasured(usage: JsonValue) -> None:
     turn = await received(message(text("x"), usage=usage))
