@@ -69,8 +69,10 @@ def approve(job: str, call: str, arguments: str | None, digest: str | None, app:
         if digest is not None:
             return await handle.approve(call, digest=digest, arguments=edited, by=me())
         pending = await pending_call(opened, handle, call)
+        applied = await handle.approve(call, digest=pending.digest, arguments=edited, by=me())
+        # Only now: arguments that the tool refuses must not be read as what was approved.
         say(call_text(pending.tool, edited if edited is not None else pending.arguments))
-        return await handle.approve(call, digest=pending.digest, arguments=edited, by=me())
+        return applied
 
     _decide(job, app, as_json, call, decide, "approved")
 

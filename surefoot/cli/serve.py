@@ -30,6 +30,11 @@ def dev(app: str | None, ui: bool) -> None:
             say(f"Temporal server {held.version} at {held.address}, state in {settings.home}")
             if held.ui:
                 say(f"Temporal UI at {held.ui}")
+            elif ui:
+                say(
+                    "no Temporal UI: another command started this server, without one, and it is used as it runs; for"
+                    " the UI leave all commands that use it, it ends soon after the last, and run `surefoot dev` again"
+                )
             if settings.app is None:
                 say("no app file, so no worker: name one with --app FILE")
                 await held.lost()

@@ -54,6 +54,8 @@ def test_edited_arguments_come_as_an_option_or_from_stdin_and_have_to_fit(shop: 
     stdin = shop.run("approve", job, "c1-2", "--args", "-", input=b'{"item": "k\xc3\xa4nnchen", "pieces": 5}')
 
     assert (misfit.code, json.loads(misfit.out)["kind"]) == (2, "InvalidArguments")
+    assert "reorder(" not in misfit.err
+    assert 'reorder(item="cup", pieces=3)\nc1-1: approved; ' in option.err
     assert (option.code, stdin.code) == (0, 0)
     assert shop.run("watch", job).code == 0
     assert shop.done() == ["cup 3", "kännchen 5"]

@@ -134,6 +134,20 @@ def test_no_command_dies_on_its_way_out(shop: Place) -> None:
     assert [shop.run("jobs").code for _ in range(8)] == [0] * 8
 
 
+def test_dev_on_a_server_that_runs_without_a_ui_says_so_unless_none_is_wanted(place: Place) -> None:
+    place.environment["SUREFOOT_IDLE_SECONDS"] = "60"
+    assert place.run("run", "plain", "x").code == 0
+    terminal = place.terminal("dev")
+    terminal.expect("no Temporal UI: another command started this server")
+    terminal.type(CTRL_C)
+    without = place.terminal("dev", "--no-ui")
+    told = without.expect("worker for ")
+    without.type(CTRL_C)
+
+    assert (terminal.end(), without.end()) == (130, 130)
+    assert "Temporal UI" not in told
+
+
 def test_dev_holds_everything_over_ctrl_c_and_a_new_start(place: Place) -> None:
     terminal = place.terminal("dev")
     terminal.expect("worker for ")
