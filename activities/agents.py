@@ -42,7 +42,7 @@ class Agent:
     settings          go into the request body as they are: temperature, reasoning, …
     output_retries    how often an answer that does not fit `output` is sent back
     model_timeout     seconds for one model call
-    closing_tokens    output tokens of the closing call
+    closing_tokens    output tokens of the closing call's answer; a model that thinks gets more, to think with
     """
 
     def __init__(

@@ -26,6 +26,7 @@ from activities.providers.advice import setting_advice
 from activities.providers.errors import ModelError
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, Provider
+from activities.providers.thinking_room import closing_output
 from activities.transcripts import Transcripts, fetch_page
 from workflows.contracts import (
     AgentSpec,
@@ -104,6 +105,9 @@ class ModelCaller:
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:
         try:
+            settings, most = agent.settings, agent.max_output_tokens
+            if request.closing:
+                most = closing_output(agent.closing_tokens, settings, entries)
             provider, model = await self._models.ready(request.model or agent.model)
             wire = ModelRequest(
                 model=model,
@@ -111,8 +115,8 @@ class ModelCaller:
                 transcript=entries,
                 tools=[tool.declaration() for tool in agent.tools],
                 tool_choice="none" if request.closing else "auto",
-                max_output_tokens=agent.closing_tokens if request.closing else agent.max_output_tokens,
-                settings=agent.settings or {},
+                max_output_tokens=most,
+                settings=settings,
                 turn=request.turn,
             )
             async with asyncio.timeout(agent.model_timeout):
