@@ -6,6 +6,7 @@ While a question is open the job is looked at: when somebody else decides, the q
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -15,10 +16,11 @@ from rich.console import Console
 from surefoot.cli import exits, prompts
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.output import say
-from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending
+from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
 from surefoot.cli.session import me
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
+from surefoot.retries import list_retries
 from surefoot.texts import quoted
 from workflows.contracts import Decision, Entry, JobView, JsonObject, Pending, Resolution, Turn
 
@@ -26,7 +28,7 @@ Approval = Literal["ask", "none", "all"]
 Word = Decision | Resolution
 T = TypeVar("T")
 LOOK_SECONDS = 1.0
-"""How often the job is looked at while a question is open: a person may take hours."""
+"""How often the job is looked at while a question is open, since a person may take hours, and for failed attempts."""
 
 
 async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
@@ -70,6 +72,7 @@ class Watcher:
         self._job, self._approval, self._console = job, approval, console
         self._answer_follows = answer_follows
         self._told = 0
+        self._looked = time.monotonic()
         self._noted: set[str] = set()
         self._interactive = approval == "ask" and prompts.possible()
 
@@ -79,6 +82,7 @@ class Watcher:
             try:
                 view = await self._job.view()
                 await self._tell(view)
+                await self._tell_retries()
                 if view.state == "ended" or (view.pending and not await self._decide(view)):
                     return view
             except NoWorker as error:
@@ -103,6 +107,14 @@ class Watcher:
             del entries[-1]
         print_entries(entries, self._console, whole=False)
         self._told += len(entries)
+
+    async def _tell_retries(self) -> None:
+        """Say of each attempt that it is not the first: a failing model would otherwise look like a slow one."""
+        if self._console is None or time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        for retry in await list_retries(self._job.handle()):
+            self._note(f"{retry.step} is tried again (attempt {retry.attempt}): {short(retry.why)}")
 
     async def _decide(self, view: JobView) -> bool:
         """True if following goes on; False if the job waits for somebody who is not here."""

@@ -144,6 +144,13 @@ def test_a_failed_model_ends_with_1(shop: Place) -> None:
     assert "no such luck" in document["error"]
 
 
+def test_a_model_call_that_is_tried_again_is_told_with_its_failure(shop: Place) -> None:
+    ended = shop.run("run", "flaky", "x")
+
+    assert (ended.code, ended.out) == (0, "Here you are.\n")
+    assert "the model call is tried again (attempt 2): Overloaded: full up\n" in ended.err
+
+
 def test_a_model_can_be_named_by_a_script_beside_the_app(shop: Place) -> None:
     assert shop.run("run", "shop", "x", "--model", "scripted:plain.json").out == "Grüße an alle\n"
 

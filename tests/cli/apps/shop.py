@@ -62,6 +62,7 @@ wordy = scripted("wordy", much)
 capped = scripted("capped", stock, limits=Limits(rounds=1))
 finder = Agent("finder", "scripted:capped.json", "x", tools=[stock], limits=Limits(rounds=1), closing="findings")
 failing = scripted("failing")
+flaky = scripted("flaky")
 
 time.sleep(float(os.environ.get("SHOP_SLEEPS") or 0))
 if os.environ.get("SHOP_IS_BROKEN"):
