@@ -96,10 +96,10 @@ def evaluate(agent: _Agent, tool: _Tool, validated: Mapping[str, Any]) -> tuple[
             unmet = True
     if opinions:
         return min(opinions, key=lambda opinion: (VERDICTS.index(opinion[0]), not opinion[1]))
-    if unmet:
-        return "ask", "no rule that would allow this call holds"
     if tool.kind == "write":
         return "ask", ""
+    if unmet:
+        return "ask", "no rule that would allow this call holds"
     return "allow", "a tool that changes nothing needs no approval"
 
 

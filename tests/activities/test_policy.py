@@ -87,8 +87,11 @@ def test_one_of_several_rules_to_allow_is_enough() -> None:
     assert verdict_of(rules)[0] == "allow"
 
 
-def test_if_no_rule_to_allow_holds_the_call_asks_and_says_so() -> None:
-    assert verdict_of(allow_if(lambda amount: amount < 5)) == ("ask", "no rule that would allow this call holds")
+def test_if_no_rule_to_allow_holds_the_call_asks_and_a_read_which_is_no_default_says_so() -> None:
+    rule = allow_if(lambda amount: amount < 5)
+
+    assert verdict_of(rule, read_only=True) == ("ask", "no rule that would allow this call holds")
+    assert verdict_of(rule) == ("ask", "")
 
 
 RULES: list[tuple[Rule, Verdict | None]] = [
