@@ -371,6 +371,21 @@ async def test_turns_of_another_api_are_rebuilt_without_their_reasoning() -> Non
     ]
 
 
+async def test_an_older_response_is_not_chained_to_over_a_turn_of_another_api() -> None:
+    own = await read(answer(REASONING, call()))
+    foreign = Turn(
+        number=2,
+        parts=[CallPart(id="c2-1", provider_id="toolu_2", tool="add", arguments={"a": 2})],
+        native=Native(api="anthropic_messages", items=[{"type": "tool_use"}], response_id="msg_2"),
+    )
+
+    body = await sent([USER, own, result(), Message(text="And then?"), foreign, result("c2-1", "6")])
+
+    assert "previous_response_id" not in body
+    assert body["input"][1:3] == [REASONING, call()]
+    assert [each.get("call_id") for each in body["input"][5:]] == ["toolu_2", "toolu_2"]
+
+
 async def test_a_call_whose_answer_can_not_be_a_text_goes_back_as_a_function_call() -> None:
     click = {
         "type": "computer_call",
