@@ -17,11 +17,13 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 demo: $(INSTALLED) ## a job's whole life, without a key
 	@$(BIN)/surefoot demo
 
-# Without a workflow cache the SDK's core now and then loses a task for ten seconds or more (docs/decisions.md). A test
-# that failed is therefore run once more, and named: what is broken fails again.
+# Server tests wait more than they work: three at a time, each process with a server of its own, suit two cores. Without
+# a workflow cache the SDK's core now and then loses a task for ten seconds or more (docs/decisions.md). A test that
+# failed is therefore run once more, alone, and named: what is broken fails again.
 test: check ## everything
-	$(BIN)/pytest tests -m "server or crash" || { echo "once more, those that failed:"; \
-	  $(BIN)/pytest tests -m "server or crash" --last-failed --last-failed-no-failures none; }
+	$(BIN)/pytest tests -m "server or crash" -n 3 --dist worksteal || { \
+	  echo "once more, one at a time, those that failed:"; \
+	  $(BIN)/pytest tests -m "server or crash" --last-failed --last-failed-no-failures none -v; }
 
 check: $(INSTALLED) ## no server: format, lint, types, tests of all that needs none
 	$(BIN)/ruff format --check .
