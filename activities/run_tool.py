@@ -37,6 +37,7 @@ PREVIEW_CHARS = 20_000
 MOST_CHARS = 300_000
 """Most characters of an output that a tool may let the model see: six bytes each in JSON at worst, and 2 MB fit."""
 
+UNSEEN = ToolReply(status="unknown", content="its worker was gone, or cut off from the server, before it had ended")
 GONE = "The tool {tool} is no longer there; nothing was executed."
 NO_LONGER_PURE = (
     "A new version of {tool} came while this call waited for its turn: it was a pure tool and is a {kind} tool now,"
@@ -58,15 +59,15 @@ class ToolRunner:
         if found is None:
             text = GONE.format(tool=request.tool)
             await attempt.pass_on("UnknownTool", text)
-            return ToolReply(status="unknown") if begun else ToolReply(status="error", content=text)
+            return UNSEEN if begun else ToolReply(status="error", content=text)
         agent, tool = found
         if begun and not tool.may_run_again:
-            return ToolReply(status="unknown")
+            return UNSEEN
         async with attempt.beating(until_mark=tool.kind == "write"):
             ready = await self._check(agent, tool, request)
             if isinstance(ready, ToolReply):
                 # What an earlier attempt may have done is not undone by refusing this one.
-                return ToolReply(status="unknown") if begun else ready
+                return UNSEEN if begun else ready
             if tool.kind == "write":
                 await attempt.mark_started()
             return await self._call(attempt, agent, tool, request, ready)

@@ -280,6 +280,7 @@ def interrupted(call: CallState) -> Result:
     return Result(
         call=call.call.id,
         tool=call.call.tool,
-        content=words.INTERRUPTED if doubtful else words.CANCELLED_CALL,
+        content=with_edit(call, words.INTERRUPTED) if doubtful else words.CANCELLED_CALL,
         status="unknown" if doubtful else "not_executed",
+        edited=call.edited,
     )

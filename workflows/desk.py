@@ -240,7 +240,8 @@ def fitting(pending: list[T], limit: int) -> list[T]:
 def _slim(call: CallState) -> CallState:
     part = call.call.model_copy(update={"arguments": None, "raw": None})
     result = call.result and call.result.model_copy(update={"content": cut(call.result.content, REST_BYTES)})
-    return call.model_copy(update={"call": part, "arguments": {}, "preview": None, "result": result})
+    # What it was edited to goes as well, so that nothing can be told of the edit.
+    return call.model_copy(update={"call": part, "arguments": {}, "edited": False, "preview": None, "result": result})
 
 
 def brief(pending: Pending) -> JsonObject:

@@ -131,7 +131,9 @@ async def test_what_an_output_takes_to_be_shown_does_not_hold_up_the_worker(runs
 async def test_a_write_that_was_begun_is_not_called_again(runs: Runs) -> None:
     reply = await runs.run(runs.write(), left=BEGUN)
 
-    assert reply.status == "unknown"
+    assert reply == ToolReply(
+        status="unknown", content="its worker was gone, or cut off from the server, before it had ended"
+    )
     assert runs.keys == []
 
 

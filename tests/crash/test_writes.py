@@ -61,6 +61,7 @@ async def test_a_write_killed_before_its_record_asks_a_person(
 
     assert (pending.kind, pending.tool, pending.arguments) == ("unknown_outcome", "charge", {"amount": 1})
     assert pending.allowed == ["happened", "not_happened", "give_up"]
+    assert pending.problem == "its worker was gone, or cut off from the server, before it had ended"
     assert (item.job, item.call, item.kind) == (job.id, pending.call, "unknown_outcome")
     assert asked == ["charge 1"]
     assert applied.status == "applied"

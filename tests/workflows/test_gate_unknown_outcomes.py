@@ -213,3 +213,20 @@ async def test_an_edited_call_with_unknown_outcome_is_still_told_as_edited(host:
     assert view.pending[0].arguments == {"to": "bob"}
     assert result.edited
     assert result.content.startswith('[a person edited the arguments of this call; it ran with {"to":"bob"}]\npaid\n')
+
+
+async def test_an_edited_call_that_is_cancelled_before_its_end_is_known_is_still_told_as_edited(host: Host) -> None:
+    async with host(writer("w", [call("pay", to="eve")], tools=[Doubtful().tool()])) as client:
+        job = await client.start("w", "go")
+        await until(job.view, lambda view: bool(view.pending))
+        await job.approve("c1-1", arguments={"to": "bob"}, by="ann")
+        await until(job.view, lambda view: [p.kind for p in view.pending] == ["unknown_outcome"])
+        await job.cancel()
+        await ended(job)
+        (result,) = results(await job.transcript())
+
+    assert (result.status, result.edited) == ("unknown", True)
+    assert result.content == (
+        '[a person edited the arguments of this call; it ran with {"to":"bob"}]\n'
+        "Interrupted, outcome unknown: the job was ended while this ran; it may or may not have happened."
+    )
