@@ -105,10 +105,10 @@ class ModelCaller:
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:
         try:
+            provider, model = await self._models.ready(request.model or agent.model)
             settings, most = agent.settings, agent.max_output_tokens
             if request.closing:
-                most = closing_output(agent.closing_tokens, settings, entries)
-            provider, model = await self._models.ready(request.model or agent.model)
+                most = closing_output(agent.closing_tokens, model, settings, entries)
             wire = ModelRequest(
                 model=model,
                 instructions=instructions(agent, request.closing),

@@ -2,6 +2,7 @@
 
 A model string is `<api>:<the provider's own name of the model>`; adapters import their SDK only when they are built.
 That takes a second, on a busy machine several: on the event loop, every job of the worker would miss its heartbeats.
+The tables of prices are loaded with them, since the first answer is priced on the event loop.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import cast
 
 from activities.apps import App
+from activities.providers import prices
 from activities.providers.errors import NotFound
 from activities.providers.protocol import Provider
 from activities.providers.scripted import Script, Scripted
@@ -66,5 +68,6 @@ class Models:
 
 
 def _from_environment(prefix: str) -> Provider:
+    prices.load()
     module, name = ADAPTERS[prefix]
     return cast(Provider, getattr(importlib.import_module(module), name).from_environment())

@@ -1,6 +1,7 @@
 """Says which setting of an agent a provider rejected, since its own words name a field of a body that nobody wrote.
 
-Settings go to the provider as they are, so only the provider knows which of them a model takes; it names them by key.
+Settings go to the provider as they are, so only the provider knows which of them a model takes. It names a field in
+quotes or as `field: what is wrong`; without either, `user` or `store` is a word like any other.
 """
 
 import re
@@ -23,4 +24,5 @@ def setting_advice(error: ModelError, settings: Mapping[str, JsonValue]) -> str:
 
 
 def _names(text: str, key: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", text) is not None
+    field = rf"{re.escape(key)}(?:[.\[][\w.\[\]]*)?"
+    return re.search(rf"[`'\"]{field}[`'\"]|(?<![\w.-]){field}: ", text) is not None

@@ -1,7 +1,7 @@
 """What a model call cost at list prices, from the tables inside the genai-prices package; nothing is downloaded.
 
-The library is imported at the first question: its tables are large. It counts cached tokens as part of the input
-and reasoning as part of the output, as `Usage` does. Cache writes that have no price of their own are priced as input.
+The library is imported at the first question, or by `load`: its tables are large. It counts cached tokens as part of
+the input and reasoning as part of the output, as `Usage` does. Cache writes without a price of their own cost as input.
 """
 
 import logging
@@ -32,6 +32,11 @@ def price(usage: Usage, model: str, api: str, for_an_hour: int = 0) -> float | N
     except Exception:  # the answer is paid for: what can't be priced must not have it asked for again
         log.exception("no price for %s on %s", usage, model)
         return None
+
+
+def load() -> None:
+    """Import the library and its tables, which takes a quarter of a second: for a thread that holds nobody up."""
+    price(Usage(input_tokens=1), "gpt-4o", "openai_responses")
 
 
 def _list_price(usage: Usage, model: str, api: str, for_an_hour: int) -> float | None:

@@ -4,6 +4,7 @@ Every API counts thinking as output, under the same cap. Turning it off for that
 reasoning models and some of Anthropic's refuse to, and it would change what cached and signed history was made with.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,26 +16,31 @@ from workflows.contracts import Entry, ReasoningPart, Turn
 ROOM: Final = 8_000
 """Tokens to think with, unless the settings give a larger budget. What is not thought is not paid for."""
 
+_UNASKED: Final = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")
+"""Models that think when nothing is said, but not on every turn: those of Anthropic since Claude 5."""
+
 _THOUGHTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
-def closing_output(answer: int, settings: Mapping[str, JsonValue], transcript: Sequence[Entry]) -> int:
+def closing_output(answer: int, model: str, settings: Mapping[str, JsonValue], transcript: Sequence[Entry]) -> int:
     """The cap for a call whose answer is to have at most `answer` tokens, thinking not counted."""
-    if not _thinks(settings, transcript):
+    if not _thinks(model, settings, transcript):
         return answer
     budget = counts(settings.get("thinking")).get("budget_tokens")
     return answer + max(ROOM, budget if isinstance(budget, int) else 0)
 
 
-def _thinks(settings: Mapping[str, JsonValue], transcript: Sequence[Entry]) -> bool:
-    """As the settings say; where they don't, as the model did so far."""
+def _thinks(model: str, settings: Mapping[str, JsonValue], transcript: Sequence[Entry]) -> bool:
+    """As the settings say; where they don't, as the model is known to do, or did so far."""
     mode = counts(settings.get("thinking")).get("type")
     if mode is not None:
-        return mode != "disabled"
+        return mode not in ("disabled", "between_tools")  # the second is how Claude Sonnet 5.5 spells the first
     effort = settings.get("reasoning_effort") or counts(settings.get("reasoning")).get("effort")
     if effort is not None:
         return effort != "none"
-    return any(_has_thought(entry) for entry in transcript if isinstance(entry, Turn))
+    return _UNASKED.search(model) is not None or any(
+        _has_thought(entry) for entry in transcript if isinstance(entry, Turn)
+    )
 
 
 def _has_thought(turn: Turn) -> bool:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, current_thread, main_thread
 from typing import ClassVar
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from activities.agents import Agent
 from activities.apps import App
 from activities.models import ADAPTERS, Models
+from activities.providers import prices
 from activities.providers.errors import NotFound, Unauthenticated
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script, ScriptError
@@ -158,6 +159,21 @@ async def test_jobs_go_on_while_a_provider_is_built_and_it_is_built_once(
     assert script.api == "scripted"
     assert [name for _, name in found] == ["m", "m", "n"]
     assert len({id(provider) for provider, _ in found}) == len(SlowToBuild.begun) == 1
+
+
+async def test_prices_are_loaded_in_a_thread_too_and_not_for_a_script(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded_in: list[Thread] = []
+    monkeypatch.setattr(prices, "load", lambda: loaded_in.append(current_thread()))
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    await models.ready(Script([{"text": "hi"}]))
+    for_a_script = list(loaded_in)
+    await models.ready("openai:m")
+    await models.close()
+
+    assert for_a_script == []
+    assert [thread is main_thread() for thread in loaded_in] == [False]
 
 
 async def test_what_could_not_be_built_is_built_again(tmp_path: Path) -> None:

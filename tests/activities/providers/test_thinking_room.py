@@ -71,7 +71,7 @@ async def test_the_cap_of_a_closing_call_is_for_the_answer_of_a_model_that_thoug
     asked = Message(text="Find it.")
     turn = await provider.complete(ModelRequest("m", "Be brief.", [asked], [FIND]))
     said: list[Entry] = [asked, turn, Result(call=turn.calls[0].id, tool="find", content="found")]
-    most = closing_output(CAP, {}, said)
+    most = closing_output(CAP, "m", {}, said)
     await provider.complete(ModelRequest("m", "Be brief.", said, [FIND], tool_choice="none", max_output_tokens=most))
     await provider.close()
 
@@ -85,6 +85,7 @@ async def test_the_cap_of_a_closing_call_is_for_the_answer_of_a_model_that_thoug
         ({"thinking": {"type": "enabled", "budget_tokens": 20_000}}, CAP + 20_000),
         ({"thinking": {"type": "adaptive"}}, CAP + ROOM),
         ({"thinking": {"type": "disabled"}}, CAP),
+        ({"thinking": {"type": "between_tools"}}, CAP),
         ({"reasoning": {"effort": "low"}}, CAP + ROOM),
         ({"reasoning": {"effort": "none"}}, CAP),
         ({"reasoning_effort": "high"}, CAP + ROOM),
@@ -92,21 +93,40 @@ async def test_the_cap_of_a_closing_call_is_for_the_answer_of_a_model_that_thoug
     ],
 )
 def test_settings_say_whether_a_model_thinks(settings: dict[str, JsonValue], tokens: int) -> None:
-    assert closing_output(CAP, settings, [Message(text="hi")]) == tokens
+    assert closing_output(CAP, "m", settings, [Message(text="hi")]) == tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("claude-opus-5", CAP + ROOM),
+        ("claude-fable-5-1", CAP + ROOM),
+        ("anthropic/claude-sonnet-5-5", CAP + ROOM),
+        ("claude-opus-4-8", CAP),
+        ("claude-haiku-4-5-20251001", CAP),
+        ("claude-3-5-haiku-20241022", CAP),
+        ("gpt-4o", CAP),
+    ],
+)
+def test_a_model_that_thinks_unasked_has_room_even_if_it_did_not_so_far(model: str, tokens: int) -> None:
+    said: list[Entry] = [Message(text="hi"), Turn(parts=[TextPart(text="hello")])]
+
+    assert closing_output(CAP, model, {}, said) == tokens
+    assert closing_output(CAP, model, {"thinking": {"type": "disabled"}}, said) == CAP
 
 
 def test_settings_outrank_what_the_model_did_before() -> None:
     thought = Turn(parts=[ReasoningPart(text="Hm."), TextPart(text="Hi")], usage=Usage(reasoning_tokens=4))
 
-    assert closing_output(CAP, {"thinking": {"type": "disabled"}}, [thought]) == CAP
-    assert closing_output(CAP, {}, [thought]) == CAP + ROOM
+    assert closing_output(CAP, "m", {"thinking": {"type": "disabled"}}, [thought]) == CAP
+    assert closing_output(CAP, "m", {}, [thought]) == CAP + ROOM
 
 
 async def test_a_large_budget_leaves_the_answer_its_own_tokens_on_the_wire() -> None:
     settings: dict[str, JsonValue] = {"thinking": {"type": "enabled", "budget_tokens": 20_000}}
     asked: list[Entry] = [Message(text="Find it.")]
     replay = Replay(Answer(of_anthropic()))
-    most = closing_output(CAP, settings, asked)
+    most = closing_output(CAP, "m", settings, asked)
     await anthropic(replay.client()).complete(
         ModelRequest("m", "Be brief.", asked, [FIND], "none", max_output_tokens=most, settings=settings)
     )
