@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 from rich.text import Text
+from temporalio.api.enums.v1 import PendingActivityState
 
 from surefoot.cli import exits
 from surefoot.cli.follow import Watcher
@@ -24,14 +25,14 @@ from surefoot.cli.session import beside, session
 from surefoot.client import Client
 from surefoot.embedded.workers import Hosting, serve
 from surefoot.job import POLL_SECONDS, Job
+from surefoot.rpc import reaching
 from surefoot.settings import SettingsError
-from workflows.contracts import JobView, Pending, Turn
+from workflows.contracts import JobView, Pending
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "support_desk.py"
 INPUT = "Order A-1001 arrived broken. Can I have my money back?"
-SLOW_TOOL_SECONDS = 3.0
+SLOW_TOOL, SLOW_TOOL_SECONDS = "payment_history", 3.0
 HEADING_COLUMNS = 78
-RESTART_SECONDS = 5.0
 TOLD = "the demo, since nobody is at a terminal"
 
 
@@ -73,49 +74,75 @@ async def _show(client: Client, hosting: Hosting, job_id: str, log: Path, began:
     _tell(f"worker process {hosting.worker.pid} is up")
     _heading("A job begins: two reads in parallel, then a refund that has to be approved")
     job = await client.start("support", INPUT, id=job_id, by="customer")
-    killing = asyncio.create_task(_kill_worker(job, hosting, log))
-    narrator = Narrator(job)
+    killing = Killing(job, hosting)
+    narrator = Narrator(job, killing)
     view = await narrator.to_the_end()
-    # A job that ended without asking for a tool leaves no moment to kill its worker in.
-    await asyncio.wait({killing}, timeout=RESTART_SECONDS)
-    if not killing.done():
-        killing.cancel()
-        _tell("no worker was killed: the job ended before it ran a tool")
+    if not await killing.over():
+        _tell(f"no worker was killed: {SLOW_TOOL} was not called, or done too soon")
     _heading("The end")
     assert view.outcome is not None
     _tell(view.outcome.summary)
-    _tell(f"answer: {view.outcome.answer}")
+    if view.outcome.answer:
+        _tell(f"answer: {view.outcome.answer}")
     once = _count(log)
-    _tell(f"{time.monotonic() - began - narrator.waited:.0f} s in all, not counting the decision")
+    decision = ", not counting the decision" if narrator.waited else ""
+    _tell(f"{time.monotonic() - began - narrator.waited:.0f} s in all{decision}.")
     _tell("")
     _tell(f"Look closer:   surefoot transcript {job_id}    surefoot show {job_id}")
     _tell("Your own:      README.md, 'Your own agent'")
     return exits.COMPLETE if once and view.outcome.status == "complete" else exits.FAILED
 
 
-async def _kill_worker(job: Job, hosting: Hosting, log: Path) -> None:
+class Killing:
     """SIGKILL for the worker while the slow read is under way; `serve` starts another."""
-    while not any(isinstance(entry, Turn) and entry.calls for entry in await job.transcript()):  # noqa: ASYNC110 - remote
-        await asyncio.sleep(POLL_SECONDS)
-    await asyncio.sleep(SLOW_TOOL_SECONDS / 3)
-    killed = hosting.worker.pid
-    os.kill(killed, signal.SIGKILL)
-    # On a very busy machine the job may be ahead by now.
-    when = " in the middle of payment_history" if "payment_history" not in _written(log) else ""
-    _heading(f"kill -9 {killed}: the worker is gone{when}")
-    while hosting.worker.pid == killed:  # noqa: ASYNC110 - a process, not a task
-        await asyncio.sleep(POLL_SECONDS)
-    _tell(f"worker process {hosting.worker.pid} takes over; what was finished stays finished")
+
+    def __init__(self, job: Job, hosting: Hosting) -> None:
+        self._job, self._hosting = job, hosting
+        self._begun = False
+        self._task = asyncio.create_task(self._kill())
+
+    async def over(self) -> bool:
+        """No worker is killed from here on. True if one was, and another took over."""
+        if self._begun:
+            await self._task
+        else:
+            self._task.cancel()
+        return self._begun
+
+    async def _kill(self) -> None:
+        running: set[str] = set()
+        while not running & (now := await _tools_under_way(self._job)):
+            running = now
+            await asyncio.sleep(SLOW_TOOL_SECONDS / 5)  # by then the other read is done
+        self._begun, killed = True, self._hosting.worker.pid
+        os.kill(killed, signal.SIGKILL)
+        _heading(f"kill -9 {killed}: the worker is gone in the middle of {SLOW_TOOL}")
+        while self._hosting.worker.pid == killed:  # noqa: ASYNC110 - a process, not a task
+            await asyncio.sleep(POLL_SECONDS)
+        _tell(f"worker process {self._hosting.worker.pid} takes over; what was finished stays finished")
+
+
+async def _tools_under_way(job: Job) -> set[str]:
+    """The activities that run a tool now. Asked of the server alone: a busy worker may answer when they are done."""
+    with reaching(job.id):
+        description = await job.handle().describe()
+    return {
+        each.activity_id
+        for each in description.raw_description.pending_activities
+        if each.activity_type.name == "run_tool" and each.state == PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
+    }
 
 
 class Narrator(Watcher):
     """Follows the demo's job; decides itself where nobody can. `waited` is how many seconds a person took."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, killing: Killing) -> None:
         super().__init__(job, "ask", out(), answer_follows=True)
+        self._killing = killing
         self.waited = 0.0
 
     async def _decide(self, view: JobView) -> bool:
+        await self._killing.over()  # what runs next is the refund, which may not run twice
         if self._interactive:
             asked = time.monotonic()
             try:
@@ -131,19 +158,14 @@ class Narrator(Watcher):
 
 def _count(log: Path) -> bool:
     """How often each tool's effect happened, by the tools' own log. True if each call's happened once."""
-    lines = [json.loads(line) for line in _written(log).splitlines()]
+    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     calls = Counter((line["tool"], line["call"]) for line in lines)
-    _tell("side effects, counted in the tools' own log:")
+    _tell(f"side effects, counted in the tools' own log:{'' if calls else ' none, since no tool ran'}")
     for (tool, call), times in calls.items():
         out().print(
             Text(f"    {tool} ({call}): {times} time{'s' * (times != 1)}", "green" if times == 1 else "bold red")
         )
     return bool(calls) and all(times == 1 for times in calls.values())
-
-
-def _written(log: Path) -> str:
-    """What the tools have logged so far; they begin the file."""
-    return log.read_text() if log.exists() else ""
 
 
 def _model() -> str:
@@ -156,8 +178,9 @@ def _model() -> str:
 def _heading(text: str) -> None:
     sys.stderr.flush()
     _tell("")
-    # Of a width of its own: a pipe has none.
-    out().print(Text.assemble((f"{text} ", "bold"), ("─" * max(3, HEADING_COLUMNS - len(text)), "cyan")))
+    # At most of a width of its own: a pipe has none.
+    columns = min(HEADING_COLUMNS, out().width - 2)
+    out().print(Text.assemble((f"{text} ", "bold"), ("─" * max(3, columns - len(text)), "cyan")))
 
 
 def _tell(text: str) -> None:
