@@ -48,6 +48,12 @@ async def waiting(job: Job, count: int = 1) -> list[Pending]:
     return view.pending
 
 
+async def recorded(client: Client, job: Job) -> list[Pending]:
+    """The pending calls as the server has them recorded; a query may be answered from a task that is not, earlier."""
+    await until(client.inbox, lambda items: any(item.job == job.id for item in items))
+    return (await job.view()).pending
+
+
 async def started(client: Client, agent: str, count: int = 1) -> tuple[Job, list[Pending]]:
     """A new job of `agent`, waiting for `count` decisions."""
     job = await client.start(agent, "go")

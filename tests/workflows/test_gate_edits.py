@@ -10,7 +10,7 @@ from activities.tools import Tool, tool
 from surefoot.errors import DecisionRefused
 from tests.conftest import Host
 from tests.waiting import until
-from tests.workflows.gated import call, ended, results, started, waiting, writer
+from tests.workflows.gated import call, ended, recorded, results, started, waiting, writer
 from workflows.contracts import Decision, JsonObject
 from workflows.digest import digest
 
@@ -66,7 +66,8 @@ BAD: dict[str, tuple[JsonObject, list[str]]] = {
 async def test_bad_edits_are_refused_with_the_field_and_the_reason_and_the_call_stays_pending(host: Host) -> None:
     payments = Payments()
     async with host(writer("w", [ASKED], tools=[payments.tool()])) as client:
-        job, (pending,) = await started(client, "w")
+        job, _ = await started(client, "w")
+        (pending,) = await recorded(client, job)
         for name, (arguments, told) in BAD.items():
             with pytest.raises(DecisionRefused) as caught:
                 await job.approve(pending.call, arguments=arguments, by="ann")

@@ -8,7 +8,7 @@ from surefoot.client import Client
 from surefoot.job import Job
 from tests.conftest import Host
 from tests.waiting import until
-from tests.workflows.gated import Ledger, call, cli, ended, results, started, waiting, writer
+from tests.workflows.gated import Ledger, call, cli, ended, recorded, results, started, waiting, writer
 
 CALLS = [call("find", key="a"), call("save", key="b"), call("save", key="c")]
 
@@ -138,7 +138,8 @@ async def test_a_worker_restart_while_a_decision_waits_loses_nothing(host: Host)
     ledger = Ledger()
     agent = writer("w", [call("save", key="a")], tools=[ledger.tool()])
     async with host(agent) as client:
-        job, (pending,) = await started(client, "w")
+        job, _ = await started(client, "w")
+        (pending,) = await recorded(client, job)
     for _ in range(2):
         async with host(agent):
             (still,) = await waiting(job)

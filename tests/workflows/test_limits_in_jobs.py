@@ -17,7 +17,7 @@ FREE = Limits(rounds=None, tool_calls=None)
 @tool(policy="allow")
 async def ponder(text: str) -> str:
     """Take longer than the job may."""
-    await asyncio.sleep(0.6)
+    await asyncio.sleep(1.5)
     return f"pondered {text}"
 
 
@@ -169,7 +169,7 @@ async def test_time_is_looked_at_before_every_step(host: Host) -> None:
 
 async def test_time_that_ends_during_a_write_leaves_the_one_behind_it(host: Host) -> None:
     script, _ = watched(calls(call("ponder", text="a"), call("ponder", text="b")))
-    async with host(Agent("a", script, tools=[ponder], limits=Limits(seconds=0.4))) as client:
+    async with host(Agent("a", script, tools=[ponder], limits=Limits(seconds=1.2))) as client:
         job = await client.start("a", "go")
         outcome = await job.outcome()
         transcript = await job.transcript()
