@@ -16,7 +16,7 @@ from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.payloads import data_converter
 from surefoot.client import Client
-from surefoot.ends import ANSWER_WITHIN
+from tests.short_tasks import ShortTasks
 from worker import Settings, hosting
 from workflows.desk import AGENT, PHASE, STATUS
 
@@ -49,6 +49,7 @@ async def temporal() -> AsyncIterator[Temporal]:
         ],
         search_attributes=[AGENT, PHASE, STATUS],
         data_converter=data_converter(),
+        interceptors=[ShortTasks()],
     ) as environment:
         yield environment.client
 
@@ -70,10 +71,7 @@ def hosts(temporal: Temporal, name: str, folder: Path, *, cached: int = 1000) ->
             artifacts=Artifacts(folder / "artifacts"),
             max_cached_workflows=kept if cached is None else cached,
         )
-        # Without a cache the SDK's core now and then loses the task of a run that it is evicting; the server hands it
-        # out again when its ten seconds are over, and a question must outlast that.
-        patience = ANSWER_WITHIN if chosen.max_cached_workflows else ANSWER_WITHIN * 4
         async with hosting(temporal, App(agents), task_queue=queue, settings=chosen):
-            yield Client(temporal, task_queue=queue, answer_within=patience)
+            yield Client(temporal, task_queue=queue)
 
     return start

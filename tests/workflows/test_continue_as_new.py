@@ -218,8 +218,8 @@ async def test_limits_and_repetitions_are_counted_across_runs(host: Host) -> Non
 
 
 async def test_time_is_counted_across_runs(host: Host) -> None:
-    script, _ = watched(*[looks(f"k{n}") | {"seconds": 0.15} for n in range(30)])
-    async with host(Agent("a", script, tools=[look_up], limits=Limits(seconds=1)), settings=AT_ONCE) as client:
+    script, _ = watched(*[looks(f"k{n}") | {"seconds": 0.3} for n in range(30)])
+    async with host(Agent("a", script, tools=[look_up], limits=Limits(seconds=2)), settings=AT_ONCE) as client:
         job = await client.start("a", "go")
         outcome = await job.outcome()
 

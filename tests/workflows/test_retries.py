@@ -94,7 +94,7 @@ async def test_healthy_steps_longer_than_many_heartbeat_timeouts_run_once(host: 
     slow_model, asked = watched({"text": "at last", "seconds": 6.5})
     slow_tool = Script([calls(call("save")), {"text": "done"}])
     agents = (Agent("thinker", slow_model), Agent("saver", slow_tool, tools=[save]))
-    async with host(*agents, settings=replace(BEATING, heartbeat_seconds=0.5)) as client:
+    async with host(*agents, settings=replace(BEATING, heartbeat_seconds=1.0)) as client:
         thinking, saving = await client.start("thinker", "go"), await client.start("saver", "go")
         thought, done = await asyncio.gather(thinking.outcome(), saving.outcome())
 
