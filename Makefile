@@ -18,8 +18,8 @@ demo: $(INSTALLED) ## a job's whole life, without a key
 	@$(BIN)/surefoot demo
 
 # Server tests wait more than they work: three at a time, each process with a server of its own, suit two cores. Without
-# a workflow cache the SDK's core now and then loses a task for ten seconds or more (docs/decisions.md). A test that
-# failed is therefore run once more, alone, and named: what is broken fails again.
+# a workflow cache the SDK's core now and then loses a task (docs/decisions.md), and a busy machine may miss a heartbeat.
+# A test that failed is therefore run once more, alone, and named: what is broken fails again.
 test: check ## everything
 	$(BIN)/pytest tests -m "server or crash" -n 3 --dist worksteal || { \
 	  echo "once more, one at a time, those that failed:"; \

@@ -13,6 +13,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.crash
 
 HEARTBEAT = 3.0
+"""Long enough that a busy machine does not take the call in the second worker for dead as well."""
 LONG = 7.0
 
 
@@ -22,11 +23,12 @@ async def test_a_call_whose_worker_was_killed_is_made_exactly_once_more(workers:
             await asyncio.Event().wait()
 
     async with chat_server(first_never) as server:
-        worker = await workers.start(**server.settings)
+        settings = {**server.settings, "SUREFOOT_HEARTBEAT_SECONDS": str(HEARTBEAT)}
+        worker = await workers.start(**settings)
         job = await client.start("http-thinker", "go")
         await until(server.requests, seconds=30)
         await worker.kill()
-        await workers.start(**server.settings)
+        await workers.start(**settings)
         outcome = await asyncio.wait_for(job.outcome(), 30)
 
     assert (outcome.status, outcome.answer) == ("complete", "done")
