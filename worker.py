@@ -36,6 +36,7 @@ from activities.apps import App, load_app
 from activities.artifacts import Artifacts
 from activities.call_model import ModelCaller, Timing
 from activities.connection import NotConnected, open_client
+from activities.containment import Contained
 from activities.errors import DefinitionError
 from activities.idleness import Activity, until_idle
 from activities.models import Models
@@ -49,7 +50,7 @@ from workflows.agent_job import AgentJob
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
 CONNECT_SECONDS = 30.0
-WRONG_USE, NO_SERVER = 2, 5
+BROKEN, WRONG_USE, NO_SERVER = 1, 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
 
@@ -179,7 +180,7 @@ async def hosting(
             runner.check_arguments,
         ],
         workflow_runner=Sandbox(),
-        interceptors=interceptors,
+        interceptors=[Contained(), *interceptors],
         max_concurrent_activities=settings.max_activities,
         max_cached_workflows=settings.max_cached_workflows,
         graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
@@ -259,7 +260,7 @@ async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
     _leave_within(LEAVING_SECONDS)
 
 
-def _leave_within(seconds: float) -> None:
+def _leave_within(seconds: float, code: int = 0) -> None:
     """End this process even if something hangs, and Python would wait for it for ever.
 
     A tool's thread can't be ended; and after a restart of its server the SDK's worker may never come to its end.
@@ -268,7 +269,7 @@ def _leave_within(seconds: float) -> None:
     def leave() -> None:
         log.warning("a tool's thread or the SDK's worker does not end; the process ends without it")
         logging.shutdown()
-        os._exit(0)
+        os._exit(code)
 
     timer = threading.Timer(seconds, leave)
     timer.daemon = True
@@ -288,13 +289,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_imports()
         app = load_app(options.app)
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(app, options.task_queue, read_seconds(WORKER_IDLE)))
+            try:
+                runner.run(_serve(app, options.task_queue, read_seconds(WORKER_IDLE)))
+            except (SystemExit, KeyboardInterrupt):
+                # Something broke out of the event loop. It is closed now, which waits for the SDK's worker, perhaps for
+                # ever: a process that serves nothing, and keeps its place from the one that would take over.
+                log.critical("the event loop was ended from inside; this worker ends", exc_info=True)
+                _leave_within(LEAVING_SECONDS, code=BROKEN)
+                raise
     except (Shadowed, DefinitionError, BadKeys) as error:
         sys.stderr.write(f"worker: {error}\n")
         return WRONG_USE
     except NotConnected as error:
         sys.stderr.write(f"worker: {error}\n")
         return NO_SERVER
+    except (SystemExit, KeyboardInterrupt):
+        return BROKEN
     return 0
 
 

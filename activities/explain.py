@@ -44,7 +44,7 @@ def said(error: BaseException, length: int = 4_000) -> str:
     """What an exception says, bounded; user code may have written its `__str__`, so that it may raise too."""
     try:
         return cut(str(error), length)
-    except Exception as broken:
+    except BaseException as broken:  # also sys.exit: whoever asks is on the worker's own loop
         return f"({type(error).__name__} can't be shown as text: {type(broken).__name__})"
 
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from activities import json_schema
 from activities.errors import DefinitionError
-from activities.explain import cut, first_line, problems
+from activities.explain import first_line, problems, said
 from activities.json_schema_form import refuse_unusable
 from activities.rendering import well_formed
 from activities.schema import schema_of
@@ -72,8 +72,8 @@ def _fit(value: JsonValue, expected: TypeAdapter[Any]) -> tuple[JsonValue, str |
         return cast(JsonValue, expected.dump_python(read, mode="json")), None
     except ValidationError as error:
         return None, problems(error)
-    except Exception as error:  # validators of the user's own types may raise anything
-        return None, f"- {type(error).__name__}: {cut(str(error), 300)}"
+    except BaseException as error:  # validators of the user's own types may raise anything, and call sys.exit
+        return None, f"- {type(error).__name__}: {said(error, 300)}"
 
 
 def _read(text: str) -> JsonValue:

@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchema
 from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema, to_jsonable_python
 
 from activities.errors import DefinitionError, InvalidArguments
-from activities.explain import cut, first_line, problems
+from activities.explain import first_line, problems, said
 from activities.rendering import well_formed
 from activities.signature import REQUIRED, Parameter, Signature
 from workflows.contracts import JsonObject
@@ -53,9 +53,9 @@ class Arguments:
             ) from None
         except RecursionError:
             raise InvalidArguments(f"The arguments of {self.tool} are nested too deeply. Make them flatter.") from None
-        except Exception as error:  # validators of the user's own types may raise anything
+        except BaseException as error:  # validators of the user's own types may raise anything, and call sys.exit
             raise InvalidArguments(
-                f"The arguments of {self.tool} can't be read: {type(error).__name__}: {cut(str(error), 300)}"
+                f"The arguments of {self.tool} can't be read: {type(error).__name__}: {said(error, 300)}"
             ) from error
         return {name: getattr(read, f"argument_{position}") for position, name in enumerate(self.names)}
 

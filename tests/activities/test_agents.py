@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, field_validator
 
 from activities.agents import MODEL_APIS, Agent
 from activities.errors import DefinitionError
@@ -283,3 +283,18 @@ def test_an_answer_with_a_lone_surrogate_passes() -> None:
         text: str = Field(max_length=10)
 
     assert agent(output=Text).check_output('{"text": "a\\ud800"}') == ({"text": "a�"}, None)
+
+
+def test_a_validator_of_the_answer_that_exits_does_not_end_the_worker() -> None:
+    class Text(BaseModel):
+        text: str
+
+        @field_validator("text")
+        @classmethod
+        def leave(cls, _: str) -> str:
+            raise SystemExit("at once")
+
+    assert agent(output=Text).check_output('{"text": "a"}') == (
+        None,
+        "The answer does not fit the schema:\n- SystemExit: at once",
+    )

@@ -227,6 +227,11 @@ class Unspeakable(Exception):
         raise RuntimeError("no words")
 
 
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
 RAISED = [
     (ValueError("seen"), "The tool failed: ValueError: seen"),
     (asyncio.CancelledError("mine"), "The tool failed: CancelledError: mine"),
@@ -239,6 +244,7 @@ RAISED = [
     (RecursionError("deep"), "The tool failed: RecursionError: deep"),
     (TimeoutError("theirs"), "The tool failed: TimeoutError: theirs"),
     (Unspeakable(), "The tool failed: Unspeakable: (Unspeakable can't be shown as text: RuntimeError)"),
+    (Leaving(), "The tool failed: Leaving: (Leaving can't be shown as text: SystemExit)"),
     (ValueError("a\x00b\ud800"), "The tool failed: ValueError: a\x00b\ufffd"),
 ]
 

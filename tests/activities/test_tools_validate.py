@@ -49,6 +49,8 @@ class Even(BaseModel):
             raise ZeroDivisionError("thirteen")
         if n == 15:
             raise LookupError("fifteen \ud800")
+        if n == 17:
+            raise SystemExit("seventeen")
         if n % 2:
             raise ValueError("give an even number")
         return n
@@ -223,6 +225,11 @@ def test_what_a_validator_says_becomes_valid_text() -> None:
 def test_a_validator_that_fails_otherwise_is_no_crash() -> None:
     with pytest.raises(InvalidArguments, match="take can't be read: ZeroDivisionError: thirteen"):
         taking(Even).validate({"x": {"n": 13}})
+
+
+def test_a_validator_that_exits_does_not_end_the_worker() -> None:
+    with pytest.raises(InvalidArguments, match="take can't be read: SystemExit: seventeen"):
+        taking(Even).validate({"x": {"n": 17}})
 
 
 @pytest.mark.parametrize(

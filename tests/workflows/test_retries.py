@@ -154,14 +154,41 @@ async def test_a_failing_tool_is_called_exactly_as_often_as_it_says_and_the_job_
     assert (outcome.status, outcome.answer) == ("complete", "went on")
 
 
-@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), RecursionError("deep")])
-@pytest.mark.parametrize("options", [{"read_only": True, "retries": 0}, {"pure": True}], ids=["read", "pure"])
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(1)
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), RecursionError("deep"), Leaving()])
+@pytest.mark.parametrize(
+    "options",
+    [{"read_only": True, "retries": 0}, {"read_only": True, "retries": 1}, {"pure": True}],
+    ids=["read", "read that is tried again", "pure"],
+)
 async def test_no_tool_can_end_its_worker(host: Host, error: BaseException, options: dict[str, Any]) -> None:
     async with host(failer(Counted(error), **options)) as client:
         outcome = await (await client.start("failer", "go")).outcome()
 
     assert (outcome.status, outcome.answer) == ("complete", "went on")
     assert [finding.is_error for finding in outcome.findings] == [True]
+
+
+async def test_an_attempt_that_failed_puts_no_exception_of_a_tool_into_history(host: Host) -> None:
+    """It may be of any size, and hold what nobody meant to keep."""
+    counted = Counted(ValueError("no luck"))
+    async with host(failer(counted, read_only=True, retries=1), settings=BEATING) as client:
+        job = await client.start("failer", "go")
+        outcome = await job.outcome()
+        failures = [
+            event.activity_task_started_event_attributes.last_failure
+            async for event in job.handle().fetch_history_events()
+            if event.activity_task_started_event_attributes.HasField("last_failure")
+        ]
+
+    assert (outcome.status, counted.calls) == ("complete", 2)
+    assert [(failure.application_failure_info.type, failure.HasField("cause")) for failure in failures] == [
+        ("ToolFailed", False)
+    ]
 
 
 @pytest.mark.parametrize("kind", ["plain", "coroutine"])
