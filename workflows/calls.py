@@ -188,7 +188,8 @@ class Calls:
                 await self._wait_for_word(call)
             else:
                 await self.pace.hold()
-                await self._execute(call)
+                if self.pace.stopped() is None:  # a pause may end with a stop
+                    await self._execute(call)
         decided = self.state.decided.get(call.call.id)
         if decided is not None and decided.choice == "give_up":
             self.state.closing = "tool_failure"

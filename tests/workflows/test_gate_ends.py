@@ -149,3 +149,21 @@ async def test_a_worker_restart_while_a_decision_waits_loses_nothing(host: Host)
         await ended(job)
 
     assert ledger.written == ["save a"]
+
+
+async def test_what_was_approved_during_a_pause_does_not_run_when_the_pause_ends_with_a_stop(host: Host) -> None:
+    ledger = Ledger()
+    async with host(writer("w", [call("save", key="a")], tools=[ledger.tool()])) as client:
+        job, (pending,) = await started(client, "w")
+        await job.pause()
+        await until(lambda: client.jobs(state="paused"), lambda rows: job.id in [row.job for row in rows])
+        await job.approve(pending.call, by="ann")
+        await job.stop(by="ann")
+        last = await ended(job)
+        said = results(await job.transcript())
+
+    assert ledger.written == []
+    assert last.outcome is not None
+    assert last.outcome.status == "cancelled"
+    assert [(r.call, r.status) for r in said] == [("c1-1", "not_executed")]
+    assert [(d.choice, d.performed) for d in last.decided] == [("approve", False)]
