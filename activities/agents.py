@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import JsonValue
 
+from activities.approval import Approval, checked
 from activities.errors import DefinitionError
 from activities.output_schema import OutputSchema
 from activities.policy import Condition, Rule, as_rules, matching
 from activities.tools import Tool
-from workflows.contracts import AgentSpec, JsonObject, Limits
+from workflows.contracts import AgentSpec, Asking, JsonObject, Limits
 
 if TYPE_CHECKING:
     from activities.providers.scripted import Script
@@ -57,6 +58,7 @@ class Agent:
         closing: Literal["answer", "findings"] = "answer",
         output: type[Any] | JsonObject | None = None,
         policy: Mapping[str, Rule | Sequence[Rule]] | None = None,
+        approval: Mapping[str, Approval] | None = None,
         max_output_tokens: int | None = None,
         settings: Mapping[str, JsonValue] | None = None,
         output_retries: int = 2,
@@ -75,6 +77,7 @@ class Agent:
         self.closing = closing
         self.output = OutputSchema(where, output) if output is not None else None
         self.rules = _rules(where, policy or {}, self.tools)
+        self._asking = _asking(where, approval or {}, self.tools)
         self.max_output_tokens = max_output_tokens
         self.settings = _settings(where, settings or {})
         self.output_retries = output_retries
@@ -99,6 +102,11 @@ class Agent:
     def has_rules(self, tool: Tool) -> bool:
         """Whether any policy rule, of the tool or of this agent, looks at this tool's calls."""
         return bool(tool.rules or matching(self.rules, tool.name))
+
+    def asking(self, tool: Tool) -> Asking | None:
+        """How the tool's calls are put to people: by this agent's word, or else by the tool's own; None: as ever."""
+        own = [asking for key, asking in self._asking.items() if fnmatchcase(tool.name, key)]
+        return own[-1] if own else tool.asking
 
     def spec(self) -> AgentSpec:
         """What the workflow needs to know."""
@@ -194,6 +202,17 @@ def _rules(
             for condition in conditions:
                 condition.check(tool.arguments.names, f"{where}, policy[{key!r}], tool {tool.name!r}")
     return rules
+
+
+def _asking(where: str, approval: Mapping[str, Approval], tools: Sequence[Tool]) -> dict[str, Asking]:
+    found: dict[str, Asking] = {}
+    for key, given in approval.items():
+        if not any(fnmatchcase(tool.name, key) for tool in tools):
+            names = ", ".join(tool.name for tool in tools) or "(none)"
+            raise DefinitionError(f"{where} has an approval for {key!r}, but no tool of that name: {names}.")
+        if (asking := checked(given, f"{where}, approval[{key!r}]")) is not None:
+            found[key] = asking
+    return found
 
 
 def _settings(where: str, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

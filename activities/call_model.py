@@ -30,6 +30,7 @@ from activities.providers.thinking_room import closing_output
 from activities.transcripts import Transcripts, fetch_page
 from workflows.contracts import (
     AgentSpec,
+    Audit,
     CallModel,
     Entry,
     LoadAgent,
@@ -100,7 +101,8 @@ class ModelCaller:
             entries = await self._transcripts.read(
                 activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
             )
-            turn = await self._ask(attempt, agent, request, list(entries))
+            told = [entry for entry in entries if not isinstance(entry, Audit)]
+            turn = await self._ask(attempt, agent, request, told)
             return await self._reply(agent, request, turn, info.attempt - 1)
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:

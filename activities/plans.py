@@ -77,4 +77,5 @@ async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> Ca
         **({"retries": tool.retries} if tool.kind != "write" or tool.idempotent else {}),
         **({"repeatable": True} if tool.repeatable else {}),
         **({"has_preview": True} if tool.has_preview else {}),
+        **({"asking": asking} if (asking := agent.asking(tool)) is not None else {}),
     )

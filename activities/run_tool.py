@@ -21,6 +21,7 @@ from activities.plans import WHY_CHARS, judge
 from activities.threads import Threads
 from activities.tool_context import ToolContext
 from activities.tools import Tool, render_output
+from workflows.approval import enough
 from workflows.contracts import (
     ArgumentsCheck,
     CallDescription,
@@ -90,8 +91,12 @@ class ToolRunner:
         verdict, why = await judge(agent, tool, validated, self._threads)
         if verdict == "deny":
             return ToolReply(status="denied", content=why)
-        if verdict == "ask" and not request.approved:
-            return ToolReply(status="ask", content=cut(why, WHY_CHARS))
+        if verdict == "ask":
+            asking = agent.asking(tool)
+            if not request.approved:
+                return ToolReply(status="ask", content=cut(why, WHY_CHARS), **({"asking": asking} if asking else {}))
+            if asking is not None and not enough(request.votes, asking):
+                return ToolReply(status="ask", content="its policy now wants other approvals", asking=asking)
         return validated
 
     async def _call(

@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, TypedDict, Unpack, overload
 
 from typing_extensions import ParamSpec, TypeVar
 
+from activities.approval import Approval, checked
 from activities.docstrings import parse
 from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
 from activities.policy import Rule, as_rules, bind_by_name, check_names
@@ -61,6 +62,7 @@ class ToolOptions(TypedDict, total=False):
     name: str | None
     description: str | None
     max_output_chars: int
+    approval: Approval | None
 
 
 class Tool(Generic[P, R]):
@@ -74,6 +76,7 @@ class Tool(Generic[P, R]):
     retries           how often a failed read or idempotent write is tried again; other writes never are
     preview           says what a call would do, from arguments that it names: shown to who approves
     policy            rules that allow, ask or deny (`activities/policy.py`)
+    approval          who decides on its calls, and by when (`activities/approval.py`)
     name, description what the model sees; the function's name and docstring if not given
     max_output_chars  the model gets no more than this of an output; the whole is kept
     """
@@ -93,6 +96,7 @@ class Tool(Generic[P, R]):
         name: str | None = None,
         description: str | None = None,
         max_output_chars: int = 40_000,
+        approval: Approval | None = None,
         local_names: Mapping[str, Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
@@ -106,6 +110,7 @@ class Tool(Generic[P, R]):
         self.retries = _retries(self.name, retries, again=self.read_only or idempotent)
         self.max_output_chars = max_output_chars
         self.rules = as_rules(policy, f"tool {self.name!r}")
+        self.asking = checked(approval, f"tool {self.name!r}")
         self._preview = preview
 
         _refuse_generators(self.name, function)

@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.contracts import CallModel, Entry, TranscriptPage
+from workflows.contracts import CallModel, Logged, TranscriptPage
 
 CACHED_BYTES = 256 * 1024 * 1024
 """How much is kept over all jobs before the longest unused job's copy goes."""
@@ -45,7 +45,7 @@ async def fetch_page(client: Client, job: str, run_id: str, start: int) -> Trans
 class _Copy:
     """The first entries of one run, and about how much memory they take."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[Logged] = field(default_factory=list)
     bytes: int = 0
 
 
@@ -58,9 +58,9 @@ class Transcripts:
         self._bytes = 0
         self.misses = 0
 
-    async def read(self, client: Client, job: str, run_id: str, request: CallModel) -> Sequence[Entry]:
+    async def read(self, client: Client, job: str, run_id: str, request: CallModel) -> Sequence[Logged]:
         """The whole transcript that `request` points at."""
-        entries: list[Entry] = []
+        entries: list[Logged] = []
         for segment in request.earlier:
             entries += await self._first(client, job, segment.run_id, segment.entries)
         known = len(self._known(run_id))
@@ -68,7 +68,7 @@ class Transcripts:
             self._keep(run_id, request.new[known - request.base :])
         return entries + await self._first(client, job, run_id, request.length)
 
-    async def _first(self, client: Client, job: str, run_id: str, length: int) -> list[Entry]:
+    async def _first(self, client: Client, job: str, run_id: str, length: int) -> list[Logged]:
         """The first `length` entries of a run; asked of it as far as they are not known here."""
         entries = self._known(run_id)[:length]
         if len(entries) == length:
@@ -86,13 +86,13 @@ class Transcripts:
         self._keep(run_id, entries[len(self._known(run_id)) :])
         return entries[:length]
 
-    def _known(self, run_id: str) -> list[Entry]:
+    def _known(self, run_id: str) -> list[Logged]:
         if run_id not in self._copies:
             return []
         self._copies.move_to_end(run_id)
         return self._copies[run_id].entries
 
-    def _keep(self, run_id: str, entries: Sequence[Entry]) -> None:
+    def _keep(self, run_id: str, entries: Sequence[Logged]) -> None:
         copy = self._copies.setdefault(run_id, _Copy())
         self._copies.move_to_end(run_id)
         added = sum(len(entry.model_dump_json(exclude_unset=True)) + ENTRY_BYTES for entry in entries)

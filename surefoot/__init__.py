@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from activities.agents import Agent as Agent
+    from activities.approval import Approval as Approval
     from activities.errors import OutcomeUnknown as OutcomeUnknown
     from activities.errors import ToolError as ToolError
     from activities.policy import allow_if as allow_if
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Agent": "activities.agents",
+    "Approval": "activities.approval",
     "Client": "surefoot.client",
     "Job": "surefoot.job",
     "Limits": "workflows.contracts",

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio.client import Client as Temporal
@@ -24,11 +24,13 @@ from surefoot.errors import DecisionRefused, JobEnded, NoWorker
 from surefoot.rpc import reaching
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import (
+    Audit,
     Decision,
     Entry,
     JobEnd,
     JobView,
     JsonObject,
+    Logged,
     Outcome,
     Pending,
     Resolution,
@@ -120,19 +122,27 @@ class Job:
                 return
             await asyncio.sleep(POLL_SECONDS)
 
-    async def transcript(self, start: int = 0) -> list[Entry]:
-        """Everything said so far, by the model, the tools and people, from entry number `start` on."""
+    async def transcript(self) -> list[Entry]:
+        """Everything said so far, by the model, the tools and people."""
+        return [entry for entry in await self.log() if not isinstance(entry, Audit)]
+
+    async def audit(self) -> list[Audit]:
+        """Who did what to this job, and when; nothing of it can be changed."""
+        return [entry for entry in await self.log() if isinstance(entry, Audit)]
+
+    async def log(self, start: int = 0) -> list[Logged]:
+        """Everything that the job keeps, in order, from entry number `start` on: what was said, and who did what."""
         description = await self._describe()
         first = await self._page(description.run_id, 0)
         segments = [*first.earlier, Segment(run_id=description.run_id, entries=first.total)]
-        entries: list[Entry] = []
+        entries: list[Logged] = []
         for segment in segments:
             entries += await self._entries(segment, min(start, segment.entries))
             start = max(0, start - segment.entries)
         return entries
 
-    async def _entries(self, segment: Segment, start: int) -> list[Entry]:
-        entries: list[Entry] = []
+    async def _entries(self, segment: Segment, start: int) -> list[Logged]:
+        entries: list[Logged] = []
         while start + len(entries) < segment.entries:
             page = await self._page(segment.run_id, start + len(entries))
             if not page.entries:
@@ -203,14 +213,17 @@ class Job:
 
     async def decide(self, decision: Decision) -> Applied:
         """Send a decision. Raises `DecisionRefused` when it has no effect, saying why."""
-        return await deciding.send(self, "decide", decision)
+        return await deciding.send(self, "decide", decision, await self._asked_at(decision.call))
 
     async def resolve(self, resolution: Resolution) -> Applied:
         """Say how a call with an unknown outcome ended. Raises `DecisionRefused`."""
-        asked_at = None
+        return await deciding.send(self, "resolve", resolution, await self._asked_at(resolution.call))
+
+    async def _asked_at(self, call: str) -> datetime | None:
+        """Which question a word on this call answers: a call can be asked about more than once."""
         with suppress(NoWorker, DecisionRefused):  # then the job itself says so, when it gets the word
-            asked_at = (await self.pending(resolution.call)).asked_at
-        return await deciding.send(self, "resolve", resolution, asked_at)
+            return (await self.pending(call)).asked_at
+        return None
 
     # --- steering
 
@@ -222,11 +235,11 @@ class Job:
         """End at the next step, with a closing call."""
         await self._signal("stop", by)
 
-    async def pause(self) -> None:
-        await self._signal("pause")
+    async def pause(self, *, by: str = "a person") -> None:
+        await self._signal("pause", by)
 
-    async def resume(self) -> None:
-        await self._signal("resume")
+    async def resume(self, *, by: str = "a person") -> None:
+        await self._signal("resume", by)
 
     async def cancel(self) -> None:
         """End now."""

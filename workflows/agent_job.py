@@ -19,12 +19,12 @@ from workflows.contracts import (
     CallState,
     Decided,
     Decision,
-    Entry,
     JobEnd,
     JobStart,
     JobState,
     JobView,
     LoadAgent,
+    Logged,
     Message,
     Outcome,
     Pending,
@@ -95,7 +95,7 @@ class AgentJob:
         due, spec = self._desk.adoption_due(), self._state.spec
         if due is None or due > timedelta(0) or spec is None:
             return
-        entries: list[Entry] = []
+        entries: list[Logged] = []
         for segment in self._transcript.earlier:
             wanted = len(entries) + segment.entries
             while len(entries) < wanted:
@@ -222,25 +222,32 @@ class AgentJob:
 
     @workflow.signal
     def stop(self, *by: object) -> None:
-        self._state.stop_by = by[0][:NAME_CHARS] if by and isinstance(by[0], str) else "a person"
+        self._state.stop_by = _name(by)
         self._state.paused = False
+        self._desk.note("stopped", by=_name(by))
         self._desk.show()
 
     @workflow.signal
-    def pause(self, *_: object) -> None:
+    def pause(self, *by: object) -> None:
         self._state.paused = True
+        self._desk.note("paused", by=_name(by))
         self._desk.show()
 
     @workflow.signal
-    def resume(self, *_: object) -> None:
+    def resume(self, *by: object) -> None:
         self._state.paused = False
+        self._desk.note("resumed", by=_name(by))
         self._desk.show()
+
+
+def _name(by: Sequence[object]) -> str:
+    return by[0][:NAME_CHARS] if by and isinstance(by[0], str) else "a person"
 
 
 def _state(start: JobStart) -> JobState:
     """A fresh state, or the carried one; a new message starts a new allowance."""
     if start.carry is None:
-        return JobState(agent=start.agent, model=start.model)
+        return JobState(agent=start.agent, model=start.model, by=start.by)
     if start.resumed:
         return start.carry
     return start.carry.model_copy(
@@ -254,8 +261,10 @@ def _state(start: JobStart) -> JobState:
             "odd_turns": 0,
             "bad_outputs": 0,
             "closing": None,
+            "closing_why": None,
             "paused": False,
             "stop_by": None,
+            "by": start.by,
         }
     )
 

@@ -12,7 +12,7 @@ from typing import Literal
 from temporalio import workflow
 from temporalio.exceptions import FailureError
 
-from workflows import failures, outcomes, policies, progress, steps, words
+from workflows import approval, failures, outcomes, policies, progress, steps, words
 from workflows.contracts import (
     AgentSpec,
     CallState,
@@ -24,6 +24,7 @@ from workflows.contracts import (
     ToolReply,
     Usage,
 )
+from workflows.deadlines import Deadlines
 from workflows.desk import Desk
 from workflows.flight import Flight
 from workflows.gate import PROBLEM_BYTES, Gate, finish, with_edit
@@ -48,7 +49,7 @@ class Calls:
         self.allowance = allowance
         self.flight = Flight()
         self.previews = Previews(state, spec, desk)
-        self.pace = Pace(state, allowance, desk, self.flight, self.previews)
+        self.pace = Pace(state, allowance, desk, Deadlines(state, desk), self.flight, self.previews)
 
     def open(self, reply: ModelReply) -> None:
         self.transcript.append(reply.turn)
@@ -116,7 +117,15 @@ class Calls:
             else:
                 left = None if left is None else left - 1
                 if call.plan.verdict == "ask":
-                    self._ask(call, "asking", call.plan.problem)
+                    self._ask_or_grant(call)
+
+    def _ask_or_grant(self, call: CallState) -> None:
+        grant = approval.granted(self.state, call, workflow.now())
+        if grant is None:
+            self._ask(call, "asking", call.plan.problem)
+            return
+        call.phase, call.approved = "approved", True
+        self.desk.note("used_grant", call, by=grant.by, grant=grant.id)
 
     def _ask(self, call: CallState, phase: Literal["asking", "unknown"], why: str | None) -> None:
         """Let the call wait for a person, who is shown `why`."""
@@ -125,7 +134,7 @@ class Calls:
 
     def _put_to_people(self, call: CallState) -> None:
         """Use the decision that came before its call did, if one came; ask the tool what it would do."""
-        if early := self.state.early.get(call.call.id):
+        for early in self.gate.early(call.call.id):
             self.desk.decide_early(early)
         self.previews.start(call)
 
@@ -202,6 +211,7 @@ class Calls:
             tool=call.call.tool,
             arguments=call.arguments,
             approved=call.approved,
+            **({"votes": call.votes} if call.votes else {}),
         )
         try:
             if call.plan.kind == "pure":
@@ -224,8 +234,8 @@ class Calls:
 
     def take_reply(self, call: CallState, reply: ToolReply) -> None:
         if reply.status == "ask":
-            call.plan = call.plan.model_copy(update={"verdict": "ask"})
-            call.approved = False
+            call.plan = call.plan.model_copy(update={"verdict": "ask", "asking": reply.asking or call.plan.asking})
+            call.approved, call.votes = False, []
             self._ask(call, "asking", reply.content)
             self._put_to_people(call)
             return
@@ -238,6 +248,8 @@ class Calls:
             return
         if reply.status == "ok":
             self.gate.performed(call)
+            if call.approved:
+                self.desk.note("performed", call)
         call.result = Result(
             call=call.call.id,
             tool=call.call.tool,

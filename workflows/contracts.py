@@ -37,6 +37,7 @@ ResultStatus = Literal[
     "denied",  # refused by a person or by policy
     "answered",  # a person answered in the tool's place
     "not_executed",  # a limit, a stop or a cut-off answer came first
+    "expired",  # nobody decided in time
     "unknown",  # started, and nobody saw its end
 ]
 
@@ -219,6 +220,51 @@ class Result(Record):
 
 
 Entry = Annotated[Message | Turn | Result | Note, Field(discriminator="kind")]
+"""What a model is told."""
+
+Deed = Literal[
+    "approved",  # by one person; `missing` says how many more are needed
+    "answered",
+    "denied",
+    "granted",  # and the tool for calls to come as well: `grant`
+    "used_grant",  # allowed by a grant that was given earlier
+    "happened",  # an unknown outcome was settled, in one of three ways
+    "not_happened",
+    "gave_up",
+    "performed",  # a call that was let through has run
+    "reminded",
+    "escalated",
+    "expired",
+    "refused",  # a word came that had no effect: `text` says why
+    "steered",
+    "stopped",
+    "paused",
+    "resumed",
+]
+
+
+class Audit(Record):
+    """What a person did to a job, or a clock in a person's absence. Never told to the model.
+
+    `digest` is that of the arguments that were decided on, `edited_digest` of those that took their place.
+    """
+
+    kind: Literal["audit"] = "audit"
+    deed: Deed
+    at: datetime
+    by: str | None = None
+    roles: list[str] = []
+    call: str | None = None
+    tool: str | None = None
+    digest: str | None = None
+    edited_digest: str | None = None
+    text: str | None = None
+    missing: int = 0
+    grant: str | None = None
+
+
+Logged = Annotated[Message | Turn | Result | Note | Audit, Field(discriminator="kind")]
+"""What a job keeps: all that was said, and who did what."""
 
 
 class Segment(Record):
@@ -233,7 +279,7 @@ class TranscriptPage(Record):
     """A slice of one run's own entries, from `start`; `total` is how many the run has."""
 
     start: int
-    entries: list[Entry]
+    entries: list[Logged]
     total: int
     earlier: list[Segment] = []
 
@@ -273,7 +319,7 @@ class CallModel(Record):
     model: str | None = None
     earlier: list[Segment] = []
     base: int = 0
-    new: list[Entry] | None = None
+    new: list[Logged] | None = None
     length: int = 0
     closing: Status | None = None
 
@@ -287,6 +333,29 @@ class ReadSegment(Record):
 
 CallKind = Literal["read", "write", "pure", "invalid"]
 Verdict = Literal["allow", "ask", "deny"]
+
+
+OnTimeout = Literal["wait", "deny", "fail", "escalate"]
+
+
+class Asking(Record):
+    """How a call is put to people. Times are in seconds from when it was asked.
+
+    `allowed` are the decisions that may be made (`edit`: approve with other arguments; `grant`: approve calls to come).
+    `approvers` are roles, one of which whoever decides must have (empty: anybody), `quorum` is how many different
+    people must approve, and `self_approval` whether the person for whom the job works may be one of them. Reminders
+    come every `remind` seconds. After `expires` seconds `on_timeout` says what happens; `escalate` asks the roles
+    `escalate_to` instead, and then waits.
+    """
+
+    allowed: list[str] = ["approve", "edit", "answer", "deny", "grant"]
+    approvers: list[str] = []
+    quorum: int = 1
+    self_approval: bool = True
+    expires: float | None = None
+    on_timeout: OnTimeout = "wait"
+    escalate_to: list[str] = []
+    remind: float | None = None
 
 
 class CallPlan(Record):
@@ -305,6 +374,7 @@ class CallPlan(Record):
     retries: int = 0
     repeatable: bool = False
     has_preview: bool = False
+    asking: Asking = Asking()
 
 
 class ModelReply(Record):
@@ -317,26 +387,36 @@ class ModelReply(Record):
     failed_attempts: int = 0
 
 
+class Vote(Record):
+    """One person's approval of a call, with the roles that the person had."""
+
+    by: str
+    roles: list[str] = []
+    at: datetime
+
+
 class RunTool(Record):
-    """One execution of one call. `approved` says that a person approved exactly these arguments."""
+    """One execution of one call. `approved` says that people approved exactly these arguments: `votes` by whom."""
 
     agent: str
     call: str
     tool: str
     arguments: JsonObject
     approved: bool = False
+    votes: list[Vote] = []
 
 
 class ToolReply(Record):
     """How an execution ended.
 
-    `unknown`: a mark shows that it began and nobody saw its end. `ask`: policy now wants a decision first;
-    nothing ran. `denied`: policy now refuses; nothing ran.
+    `unknown`: a mark shows that it began and nobody saw its end. `ask`: policy now wants a decision first, put to
+    people as `asking` says; nothing ran. `denied`: policy now refuses; nothing ran.
     """
 
     status: Literal["ok", "error", "unknown", "ask", "denied"] = "ok"
     content: str = ""
     artifact: Artifact | None = None
+    asking: Asking | None = None
 
 
 class DescribeCall(Record):
@@ -368,10 +448,22 @@ class ArgumentsCheck(Record):
 # --- the gate -----------------------------------------------------------------------------------
 
 
+class GrantTerms(Record):
+    """That a tool needs no further decisions in this job: for `count` calls, within `seconds`, with these arguments.
+
+    `arguments` are those that must be equal; a call may have others besides.
+    """
+
+    count: int = Field(ge=1, le=1000)
+    seconds: float = Field(gt=0)
+    arguments: JsonObject = {}
+
+
 class Decision(Record):
     """A person's answer to one pending call, bound to the call's id and the digest of its arguments.
 
-    `arguments` (with approve) replaces the arguments; `text` is the answer, or the reason of a denial.
+    `arguments` (with approve) replaces the arguments; `text` is the answer, or the reason of a denial. `roles` are
+    those that whoever authenticated the person vouches for. `grant` (with approve) lets calls to come through as well.
     """
 
     call: str
@@ -380,6 +472,8 @@ class Decision(Record):
     arguments: JsonObject | None = None
     text: str | None = None
     by: str = "unknown"
+    roles: list[str] = []
+    grant: GrantTerms | None = None
 
 
 class Resolution(Record):
@@ -392,7 +486,10 @@ class Resolution(Record):
 
 
 class Decided(Record):
-    """What was decided on a call, by whom and when; `performed` once it was carried out."""
+    """What was decided on a call, by whom and when; `performed` once it was carried out.
+
+    `missing` approvals of other people are still needed before it takes effect.
+    """
 
     call: str
     choice: str
@@ -402,6 +499,7 @@ class Decided(Record):
     digest: str = ""
     edited_digest: str | None = None
     performed: bool = False
+    missing: int = 0
 
 
 class Pending(Record):
@@ -419,6 +517,10 @@ class Pending(Record):
     expires_at: datetime | None = None
     allowed: list[str]
     problem: str | None = None
+    approvers: list[str] = []
+    quorum: int = 1
+    approved_by: list[str] = []
+    escalated: bool = False
 
 
 class Steer(Record):
@@ -510,6 +612,20 @@ class CallState(State):
     result: Result | None = None
     told: bool = False
     result_print: str = ""
+    votes: list[Vote] = []
+    reminded: int = 0
+    escalated_at: datetime | None = None
+
+
+class Grant(State):
+    """A grant as it stands: how many calls it still lets through, and until when."""
+
+    id: str
+    tool: str
+    by: str
+    until: datetime
+    left: int
+    arguments: JsonObject = {}
 
 
 class Spent(State):
@@ -554,8 +670,11 @@ class JobState(State):
     odd_turns: int = 0
     bad_outputs: int = 0
     closing: Status | None = None
+    closing_why: str | None = None
     paused: bool = False
     stop_by: str | None = None
+    by: str | None = None
+    grants: list[Grant] = []
 
 
 class JobEnd(Record):

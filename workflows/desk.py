@@ -13,12 +13,16 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ApplicationError
 
-from workflows import policies, steps
+from workflows import approval, policies, steps
 from workflows.contracts import (
+    Audit,
     CallState,
     CheckArguments,
+    Choice,
     Decided,
     Decision,
+    Deed,
+    GrantTerms,
     JobPhase,
     JobStart,
     JobState,
@@ -26,6 +30,7 @@ from workflows.contracts import (
     JsonObject,
     Pending,
     Resolution,
+    Settlement,
     Steer,
 )
 from workflows.failures import FAILED, reason
@@ -48,6 +53,9 @@ BRIEF_BYTES = 400
 MEMO_BYTES = 20_000
 """Most bytes of pending calls in the memo: it is written at each decision, and comes along with every row of a list."""
 MEMO_CALLS = 50
+
+DEEDS: dict[Choice, Deed] = {"approve": "approved", "answer": "answered", "deny": "denied"}
+SETTLED: dict[Settlement, Deed] = {"happened": "happened", "not_happened": "not_happened", "give_up": "gave_up"}
 
 VIEW_BYTES = 1_000_000
 """Most bytes of pending calls in one view, so that it fits into an answer; the others follow as those are decided."""
@@ -114,9 +122,37 @@ class Desk:
         """Carry out a decision on a pending call; edited arguments are first checked against the same tool."""
         self._gate.check(decision)
         edited = await self._check_edit(decision) if decision.arguments is not None else None
+        call, before = self._gate.check(decision), decision.digest
         decided = self._gate.apply(decision, workflow.now(), edited)
+        self._note_decision(call, decision, decided, before)
+        if decision.grant is not None:
+            self._grant(call, decision, decision.grant)
         self.show()
         return decided
+
+    def _note_decision(self, call: CallState, decision: Decision, decided: Decided, before: str) -> None:
+        self.note(
+            DEEDS[decision.choice],
+            call,
+            by=decision.by,
+            roles=decision.roles,
+            digest=before,
+            edited_digest=call.digest if call.digest != before else None,
+            text=decided.text,
+            missing=decided.missing,
+        )
+
+    def _grant(self, call: CallState, decision: Decision, terms: GrantTerms) -> None:
+        grant = approval.give(self._state, call, terms, decision.by, workflow.now())
+        fixed = f" with {cut(to_json(terms.arguments).decode(), BRIEF_BYTES)}" if terms.arguments else ""
+        text = f"{terms.count} calls of {grant.tool}{fixed} until {grant.until.isoformat(timespec='seconds')}"
+        self.note("granted", call, by=decision.by, roles=decision.roles, text=text, grant=grant.id)
+
+    def note(self, deed: Deed, call: CallState | None = None, **more: Any) -> None:
+        """Write down who did what, where nothing can be changed later."""
+        about = {"call": call.call.id, "tool": call.call.tool, "digest": call.digest} if call is not None else {}
+        told = {name: value for name, value in {**about, **more}.items() if value not in (None, [], 0)}
+        self._transcript.append(Audit(deed=deed, at=workflow.now(), **told))
 
     async def decide_or_keep(self, decision: Decision) -> None:
         """A decision by signal: its sender hears nothing, so what can't be used now is kept or noted."""
@@ -129,6 +165,7 @@ class Desk:
         except ApplicationError as error:
             if call is not None and call.phase == "asking":
                 call.problem = cut(error.message, PROBLEM_BYTES)
+                self.note("refused", call, by=decision.by, text=call.problem)
                 self.show()
             raise
 
@@ -141,7 +178,7 @@ class Desk:
     async def _decide_early(self, decision: Decision) -> None:
         with unanswered():
             await self.decide_or_keep(decision)
-        self._state.early.pop(decision.call, None)
+        self._gate.forget_early(decision)
 
     async def settled(self) -> None:
         """Until every decision that was sent has been carried out or refused."""
@@ -160,7 +197,9 @@ class Desk:
         return decision.arguments, checked.digest
 
     def resolve(self, resolution: Resolution) -> Decided:
+        call = self._gate.check_resolution(resolution)
         decided = self._gate.settle(resolution, workflow.now())
+        self.note(SETTLED[resolution.choice], call, by=resolution.by, text=decided.text)
         self.show()
         return decided
 
@@ -176,6 +215,7 @@ class Desk:
                 f" {STEER_BYTES} can wait together; send it again after the round",
             )
         self._state.steers = [*self._state.steers, steer]
+        self.note("steered", by=steer.by)
         self._state.steers_seen = [*self._state.steers_seen, steer.id][-STEERS_SEEN:]
 
     # --- a new run for a long history

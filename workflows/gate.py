@@ -6,10 +6,11 @@ arguments, and each is used once. The checks here are pure: an update validator 
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from pydantic_core import to_json
 
-from workflows import words
+from workflows import approval, words
 from workflows.contracts import (
     CallState,
     Decided,
@@ -20,11 +21,11 @@ from workflows.contracts import (
     Resolution,
     Result,
     ResultStatus,
+    Vote,
 )
 from workflows.outcomes import cut
 from workflows.received import refusal
 
-DECISIONS = ["approve", "answer", "deny"]
 SETTLEMENTS = ["happened", "not_happened", "give_up"]
 EARLY_KEPT = 100
 EARLY_BYTES = 4_000
@@ -62,6 +63,17 @@ def with_edit(call: CallState, content: str) -> str:
     return words.with_edit(to_json(call.arguments).decode(), content)
 
 
+def _people(call: CallState) -> dict[str, Any]:
+    """Who may decide and by when, and who has approved."""
+    return {
+        "expires_at": approval.expires_at(call),
+        "approvers": approval.approvers(call),
+        "quorum": call.plan.asking.quorum,
+        "approved_by": [vote.by for vote in call.votes],
+        "escalated": call.escalated_at is not None,
+    }
+
+
 class Gate:
     """Reads and changes the calls of the open turn in `state`."""
 
@@ -93,12 +105,20 @@ class Gate:
             preview=call.preview,
             why=self._state.turn_text,
             asked_at=call.asked_at,
-            allowed=SETTLEMENTS if doubtful else DECISIONS,
+            allowed=SETTLEMENTS if doubtful else call.plan.asking.allowed,
             problem=call.problem,
+            **({} if doubtful else _people(call)),
         )
 
     def find(self, call_id: str) -> CallState | None:
         return next((call for call in self._state.calls if call.call.id == call_id), None)
+
+    def early(self, call_id: str) -> list[Decision]:
+        """The decisions that came before this call did."""
+        return [decision for decision in self._state.early.values() if decision.call == call_id]
+
+    def forget_early(self, decision: Decision) -> None:
+        self._state.early = {key: kept for key, kept in self._state.early.items() if kept != decision}
 
     # --- decisions
 
@@ -115,6 +135,7 @@ class Gate:
             raise refusal("NotAllowed", "an answer needs a text: what the model is told in the tool's place")
         if decision.arguments is not None and decision.choice != "approve":
             raise refusal("NotAllowed", f"arguments can be edited only with approve, not with {decision.choice}")
+        approval.check_person(call, decision, self._state.by)
         return call
 
     def check_resolution(self, resolution: Resolution) -> CallState:
@@ -145,35 +166,45 @@ class Gate:
             raise refusal(
                 "UnknownCall", f"no call {decision.call} yet, and {size} bytes are too many to keep until it comes"
             )
-        self._state.early[decision.call] = decision
+        self._state.early[f"{decision.call} {decision.by}"] = decision
         while len(self._state.early) > EARLY_KEPT:
             del self._state.early[next(iter(self._state.early))]
 
     def apply(self, decision: Decision, now: datetime, edited: tuple[JsonObject, str] | None = None) -> Decided:
         """Carry out a checked decision. `edited` are validated new arguments and their digest."""
         call = self.check(decision)
+        left = 0
         if decision.choice == "approve":
-            call.phase, call.approved = "approved", True
-            if edited is not None:
-                call.arguments, call.digest = edited
-                call.edited = call.digest != decision.digest
+            left = self._approve(call, decision, now, edited)
         elif decision.choice == "answer":
             finish(call, "answered", words.ANSWERED.format(by=decision.by, text=decision.text))
         else:
             finish(call, "denied", words.denied(decision.by, decision.text))
             self._state.denied = [*self._state.denied, call.digest][-DENIED_KEPT:]
-        return self._record(
-            Decided(
-                call=decision.call,
-                choice=decision.choice,
-                by=decision.by,
-                at=now,
-                text=decision.text and cut(decision.text, REASON_BYTES),
-                digest=decision.digest,
-                edited_digest=call.digest if call.edited else None,
-                performed=decision.choice != "approve",
-            )
+        decided = Decided(
+            call=decision.call,
+            choice=decision.choice,
+            by=decision.by,
+            at=now,
+            text=decision.text and cut(decision.text, REASON_BYTES),
+            digest=decision.digest,
+            edited_digest=call.digest if call.edited else None,
+            performed=decision.choice != "approve",
+            missing=left,
         )
+        return decided if left else self._record(decided)
+
+    @staticmethod
+    def _approve(call: CallState, decision: Decision, now: datetime, edited: tuple[JsonObject, str] | None) -> int:
+        """Count an approval; how many more there must be. Other arguments are another question: votes start anew."""
+        if edited is not None:
+            call.arguments, call.digest = edited
+            call.edited, call.votes = call.digest != call.plan.digest, []
+        call.votes = [*call.votes, Vote(by=decision.by, roles=decision.roles, at=now)]
+        left = approval.missing(call)
+        if not left:
+            call.phase, call.approved = "approved", True
+        return left
 
     def settle(self, resolution: Resolution, now: datetime) -> Decided:
         """Carry out a checked resolution of an unknown outcome."""

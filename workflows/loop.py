@@ -155,7 +155,8 @@ class Loop:
     async def _close(self, status: Status) -> Outcome:
         """The last model call: tools declared but forbidden. Without it, or when it fails, the findings are the end."""
         if status == "tool_failure":
-            return outcomes.outcome(self.state, status, error="an unknown outcome was given up")
+            why = self.state.closing_why or "an unknown outcome was given up"
+            return outcomes.outcome(self.state, status, error=why)
         if status == "model_failure":
             return outcomes.outcome(self.state, status, error="the model's calls were cut off at the output limit")
         answer = await self._closing_answer(status) if self.spec.closing == "answer" else None

@@ -5,10 +5,12 @@ A run may be left only where nothing is under way: everything else is in `JobSta
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 
 from temporalio import workflow
 
 from workflows.contracts import JobState, Status
+from workflows.deadlines import Deadlines
 from workflows.desk import Desk
 from workflows.limits import Allowance
 
@@ -16,8 +18,9 @@ from workflows.limits import Allowance
 class Pace:
     """Holds the loop between two steps. `busy` are what must be empty before a run is left."""
 
-    def __init__(self, state: JobState, allowance: Allowance, desk: Desk, *busy: object) -> None:
-        self._state, self._allowance, self._desk, self._busy = state, allowance, desk, busy
+    def __init__(self, state: JobState, allowance: Allowance, desk: Desk, deadlines: Deadlines, *busy: object) -> None:
+        self._state, self._allowance, self._desk, self._deadlines = state, allowance, desk, deadlines
+        self._busy = busy
 
     async def hold(self) -> None:
         """Wait while the job is paused, and go on in a new run when this one's history is long."""
@@ -33,11 +36,21 @@ class Pace:
         self._desk.show()
         while not ready():
             with suppress(TimeoutError):
-                await workflow.wait_condition(lambda: ready() or self._may_move(), timeout=self._desk.adoption_due())
+                await workflow.wait_condition(lambda: ready() or self._may_move(), timeout=self._next())
+            self._deadlines.pass_by(workflow.now())
+            self._desk.show()
             if not ready() and self._may_move():
                 await self._desk.continue_as_new()
         self._allowance.start_clock(workflow.now())
         self._desk.show()
+
+    def _next(self) -> timedelta | None:
+        """How long nothing happens by itself."""
+        adoption, deadline = self._desk.adoption_due(), self._deadlines.next()
+        left = [adoption] if adoption is not None else []
+        if deadline is not None:
+            left.append(max(deadline - workflow.now(), timedelta(0)))
+        return min(left, default=None)
 
     def _may_move(self) -> bool:
         return self._desk.history_is_long() and not any(self._busy)

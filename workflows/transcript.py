@@ -8,7 +8,7 @@ server forgets closed runs after a while, a run adopts what lies in runs that en
 from collections.abc import Sequence
 from datetime import datetime
 
-from workflows.contracts import Entry, Segment, TranscriptPage
+from workflows.contracts import Logged, Segment, TranscriptPage
 
 HANDED_BYTES = 1_000_000
 """Most bytes of entries that go into one `call_model`; what is larger is read by query."""
@@ -22,19 +22,19 @@ class Transcript:
 
     def __init__(self, earlier: list[Segment]) -> None:
         self.earlier = list(earlier)
-        self.own: list[Entry] = []
+        self.own: list[Logged] = []
         self._sizes: list[int] = []
         self._handed = 0
 
     def __len__(self) -> int:
         return sum(segment.entries for segment in self.earlier) + len(self.own)
 
-    def append(self, *entries: Entry) -> None:
+    def append(self, *entries: Logged) -> None:
         for entry in entries:
             self.own.append(entry)
             self._sizes.append(len(entry.model_dump_json(exclude_unset=True).encode()))
 
-    def hand_over(self) -> tuple[int, list[Entry] | None]:
+    def hand_over(self) -> tuple[int, list[Logged] | None]:
         """How many own entries the last call was handed, and those that came since (None if too large)."""
         base = self._handed
         new = self.own[base:] if sum(self._sizes[base:]) <= HANDED_BYTES else None
@@ -45,7 +45,7 @@ class Transcript:
         """When the first of the earlier runs ended."""
         return min((segment.ended for segment in self.earlier if segment.ended is not None), default=None)
 
-    def adopt(self, entries: Sequence[Entry]) -> None:
+    def adopt(self, entries: Sequence[Logged]) -> None:
         """Take over all that earlier runs recorded. Only at a run's beginning: what comes later keeps its number."""
         assert not self.own, "this run has recorded entries already"
         self.earlier = []

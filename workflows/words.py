@@ -23,6 +23,7 @@ CUT_OFF = (
 INTERRUPTED = "Interrupted, outcome unknown: the job was ended while this ran; it may or may not have happened."
 CANCELLED_CALL = "Not executed: the job was cancelled."
 DENIED_BEFORE = "Denied: exactly this call was denied before, and was not executed. Do not make it again."
+EXPIRED = "Expired: nobody decided within {seconds} seconds. The call was not executed; no person has denied it."
 GAVE_UP = "Outcome unknown: {by} gave up finding out whether it happened."
 ANSWERED = "Not executed. {by} answered in the tool's place: {text}"
 HAPPENED = "{result}\n[the tool's own answer was lost; {by} found out that it happened]"

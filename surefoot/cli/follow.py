@@ -22,7 +22,7 @@ from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
 from surefoot.retries import list_retries
 from surefoot.texts import quoted
-from workflows.contracts import Decision, Entry, JobView, JsonObject, Pending, Resolution, Turn
+from workflows.contracts import Audit, Decision, Entry, JobView, JsonObject, Pending, Resolution, Turn
 
 Approval = Literal["ask", "none", "all"]
 Word = Decision | Resolution
@@ -102,11 +102,12 @@ class Watcher:
     async def _tell(self, view: JobView) -> None:
         if self._console is None or view.entries <= self._told:
             return
-        entries = await self._job.transcript(self._told)
+        logged = await self._job.log(self._told)
+        self._told += len(logged)
+        entries = [entry for entry in logged if not isinstance(entry, Audit)]
         if self._answer_follows and _ends_with_answer(entries, view):
             del entries[-1]
         print_entries(entries, self._console, whole=False)
-        self._told += len(entries)
 
     async def _tell_retries(self) -> None:
         """Say of each attempt that it is not the first: a failing model would otherwise look like a slow one."""

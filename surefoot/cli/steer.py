@@ -34,7 +34,7 @@ def steer(job: str, text: str, app: str | None) -> None:
 @app_option
 def pause(job: str, app: str | None) -> None:
     """Hold a job before its next step."""
-    _send(job, app, lambda handle: handle.pause(), "holds before its next step")
+    _send(job, app, lambda handle: handle.pause(by=me()), "holds before its next step")
 
 
 @click.command()
@@ -42,7 +42,7 @@ def pause(job: str, app: str | None) -> None:
 @app_option
 def resume(job: str, app: str | None) -> None:
     """Let a paused job go on."""
-    _send(job, app, lambda handle: handle.resume(), "goes on")
+    _send(job, app, lambda handle: handle.resume(by=me()), "goes on")
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import Any
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
 from activities.tools import tool
-from workflows.contracts import Entry
+from workflows.contracts import Logged
 
 Scripted = Mapping[str, Any]
 
@@ -58,6 +58,7 @@ def watched(*replies: Scripted, closing: Scripted = SUMMED_UP) -> tuple[Script, 
     return Script(reply), asked
 
 
-def kinds(entries: Sequence[Entry]) -> str:
-    """The transcript as letters: Message, Turn, Result, Note."""
-    return "".join({"message": "M", "turn": "T", "result": "R", "note": "N"}[entry.kind] for entry in entries)
+def kinds(entries: Sequence[Logged]) -> str:
+    """The transcript as letters: Message, Turn, Result, Note; Audit entries are left out."""
+    letters = {"message": "M", "turn": "T", "result": "R", "note": "N", "audit": ""}
+    return "".join(letters[entry.kind] for entry in entries)

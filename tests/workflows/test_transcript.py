@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from tests.workflows.scripting import kinds
-from workflows.contracts import Entry, Message, Note, Segment
+from workflows.contracts import Logged, Message, Note, Segment
 from workflows.transcript import HANDED_BYTES, PAGE_BYTES, Transcript
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -15,7 +15,7 @@ def filled(*texts: str, earlier: list[Segment] | None = None) -> Transcript:
     return transcript
 
 
-def texts(entries: list[Entry] | None) -> list[str]:
+def texts(entries: list[Logged] | None) -> list[str]:
     return [entry.text for entry in entries or [] if isinstance(entry, Message | Note)]
 
 
