@@ -27,7 +27,10 @@ def test_the_inbox_tells_all_that_a_decision_needs(shop: Place) -> None:
 
     assert list(item) == INBOX_KEYS
     assert (item["call"], item["kind"], item["agent"], item["tool"]) == ("c2-1", "decision", "shop", "reorder")
-    assert (item["arguments"], item["allowed"]) == ({"item": "cup", "pieces": 10}, ["approve", "answer", "deny"])
+    assert (item["arguments"], item["allowed"]) == (
+        {"item": "cup", "pieces": 10},
+        ["approve", "edit", "answer", "deny", "grant"],
+    )
     assert (item["why"], item["preview"], item["problem"]) == ("Cups have run out.", None, None)
     assert len(item["digest"]) == 64
     assert 'in-the-inbox\nwaits for you: reorder(item="cup", pieces=10)' in page

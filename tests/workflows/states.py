@@ -91,7 +91,7 @@ class States:
         await self.entered.wait()
         await job.pause()
         self.let_go.set()
-        await until(job.view, lambda view: view.state == "paused" and view.entries == 3)
+        await until(job.view, lambda view: view.state == "paused" and view.entries == 4)
 
 
 TURNS: dict[str, dict[str, Any]] = {

@@ -328,7 +328,7 @@ async def test_a_paused_job_takes_no_step_until_it_is_resumed(host: Host) -> Non
         job = await client.start("a", "go", limits=Limits(seconds=60))
         await until(lambda: _count(asked))
         await job.pause()
-        view = await until(job.view, lambda seen: seen.state == "paused" and seen.entries == 2)
+        view = await until(job.view, lambda seen: seen.state == "paused" and seen.entries == 3)
         still = await job.view()
         await job.steer("go on")
         await job.resume()
@@ -346,7 +346,7 @@ async def test_a_paused_job_can_be_stopped(host: Host) -> None:
         job = await client.start("a", "go")
         await until(lambda: _count(asked))
         await job.pause()
-        await until(job.view, lambda seen: seen.state == "paused" and seen.entries == 2)
+        await until(job.view, lambda seen: seen.state == "paused" and seen.entries == 3)
         await job.stop(by="ann")
         outcome = await job.outcome()
 

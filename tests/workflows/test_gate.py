@@ -97,7 +97,7 @@ def test_what_is_kept_of_early_decisions_is_bounded() -> None:
     with pytest.raises(ApplicationError, match="too many to keep until it comes"):
         looked.keep_early(word("c1", text="x" * 5000))
 
-    assert list(state.early) == [f"c{number}" for number in range(5, EARLY_KEPT + 5)]
+    assert [decision.call for decision in state.early.values()] == [f"c{number}" for number in range(5, EARLY_KEPT + 5)]
 
 
 def test_a_resolution_is_for_a_call_whose_outcome_is_unknown() -> None:

@@ -51,7 +51,7 @@ async def test_a_pending_call_shows_all_that_a_person_needs(host: Host) -> None:
     assert (pending.why, pending.preview) == ("a must be saved", "would save a")
     assert before - timedelta(seconds=1) < pending.asked_at < datetime.now(UTC)
     assert pending.expires_at is None
-    assert pending.allowed == ["approve", "answer", "deny"]
+    assert pending.allowed == ["approve", "edit", "answer", "deny", "grant"]
     (item,) = [item for item in items if item.job == job.id]
     assert item.model_dump(exclude={"job"}) == pending.model_dump()
 
