@@ -86,7 +86,7 @@ class ModelCaller:
     async def read_segment(self, request: ReadSegment) -> TranscriptPage:
         attempt = Attempt()
         async with attempt.beating():
-            job = attempt.info.workflow_id or ""
+            job = request.job or attempt.info.workflow_id or ""
             return await fetch_page(activity.client(), job, request.run_id, request.start)
 
     @activity.defn

@@ -62,7 +62,7 @@ class Transcripts:
         """The whole transcript that `request` points at."""
         entries: list[Logged] = []
         for segment in request.earlier:
-            entries += await self._first(client, job, segment.run_id, segment.entries)
+            entries += await self._first(client, segment.job or job, segment.run_id, segment.entries)
         known = len(self._known(run_id))
         if request.new is not None and known >= request.base:
             self._keep(run_id, request.new[known - request.base :])

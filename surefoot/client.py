@@ -21,6 +21,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning
+from surefoot.forking import forked
 from surefoot.job import Job
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
@@ -149,6 +150,34 @@ class Client:
                 f"job {id} is running: somebody replied just now. Use: surefoot steer {quoted(id)} TEXT"
             ) from None
         return self.job(id)
+
+    async def fork(
+        self,
+        id: str,
+        number: int,
+        message: str | None = None,
+        *,
+        new_id: str | None = None,
+        by: str | None = None,
+        limits: Limits | None = None,
+        model: str | None = None,
+    ) -> Job:
+        """Start a new job that has said what job `id` had at the end of round `number`, and goes on from there.
+
+        With a `message` that is said next; without one the model is asked again, perhaps another `model`. Raises
+        `NoSuchRound`, `NoSuchJob`, `JobConflict` if there is a job `new_id` already.
+        """
+        source = self.job(id)
+        carry = (await forked(source, number)).model_copy(update={"by": named(by)})
+        text = checked(message) if message is not None else ""
+        job = f"{carry.agent}-{uuid.uuid4().hex[:8]}" if new_id is None else new_id
+        start = JobStart(agent=carry.agent, message=text, by=named(by), limits=limits, model=model, carry=carry)
+        memo = {"print": f"fork of {id} after {number}", "started": datetime.now(UTC).isoformat()}
+        try:
+            await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, await source.queue())
+        except WorkflowAlreadyStartedError:
+            raise JobConflict(f"job {job} exists already; choose another id for the fork") from None
+        return self.job(job)
 
     async def jobs(self, *, agent: str | None = None, state: str | None = None, limit: int = 100) -> list[JobRow]:
         """The newest jobs, one row each, however many runs they had; `problem` says what can't be read of one."""

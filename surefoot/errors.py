@@ -4,6 +4,7 @@ SurefootError
 ├── ServerNotReached   no Temporal server answers
 ├── NoWorker           the server answers, but no worker does
 ├── NoSuchJob          no job of this id (or it is past its retention)
+├── NoSuchRound        a fork of a round that the job does not have, or that is not over
 ├── JobConflict        the id belongs to a job with another input
 ├── JobRunning         a reply to a job that has not ended
 ├── JobEnded           something for a running job was sent to one that has ended
@@ -29,6 +30,10 @@ class NoWorker(SurefootError):
 
 class NoSuchJob(SurefootError):
     """There is no job of this id."""
+
+
+class NoSuchRound(SurefootError):
+    """The job has no such round, or it is not over yet."""
 
 
 class JobConflict(SurefootError):

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +27,7 @@ from workflows.contracts import (
     Audit,
     Decision,
     Entry,
+    GrantTerms,
     JobEnd,
     JobView,
     JsonObject,
@@ -132,19 +133,23 @@ class Job:
 
     async def log(self, start: int = 0) -> list[Logged]:
         """Everything that the job keeps, in order, from entry number `start` on: what was said, and who did what."""
-        description = await self._describe()
-        first = await self._page(description.run_id, 0)
-        segments = [*first.earlier, Segment(run_id=description.run_id, entries=first.total)]
         entries: list[Logged] = []
-        for segment in segments:
+        for segment in await self.segments():
             entries += await self._entries(segment, min(start, segment.entries))
             start = max(0, start - segment.entries)
         return entries
 
+    async def segments(self) -> list[Segment]:
+        """Where the job's entries lie: in earlier runs, in those of a job that it was forked from, and in its last run."""
+        description = await self._describe()
+        first = await self._page(description.run_id, 0)
+        return [*first.earlier, Segment(run_id=description.run_id, entries=first.total)]
+
     async def _entries(self, segment: Segment, start: int) -> list[Logged]:
         entries: list[Logged] = []
+        home = self if segment.job is None else Job(self._temporal, segment.job, answer_within=self.answer_within)
         while start + len(entries) < segment.entries:
-            page = await self._page(segment.run_id, start + len(entries))
+            page = await home._page(segment.run_id, start + len(entries))
             if not page.entries:
                 break
             entries += page.entries
@@ -192,24 +197,40 @@ class Job:
         return found
 
     async def approve(
-        self, call: str, *, digest: str | None = None, arguments: JsonObject | None = None, by: str
+        self,
+        call: str,
+        *,
+        digest: str | None = None,
+        arguments: JsonObject | None = None,
+        grant: GrantTerms | None = None,
+        by: str,
+        roles: Sequence[str] = (),
     ) -> Applied:
         """Let a pending call run, with `arguments` in place of its own if given.
 
+        `grant` lets calls to come through as well, `roles` are those that the caller vouches for.
         `digest` is that of the arguments that the person saw; without it the call is read first, and what it asks for
         now is approved.
         """
         digest = digest or (await self.pending(call)).digest
-        return await self.decide(Decision(call=call, digest=digest, choice="approve", arguments=arguments, by=by))
+        optional = {"arguments": arguments, "grant": grant, "roles": list(roles)}
+        given = {name: value for name, value in optional.items() if value not in (None, [])}
+        return await self.decide(Decision(call=call, digest=digest, choice="approve", by=by, **given))
 
-    async def deny(self, call: str, *, reason: str | None = None, digest: str | None = None, by: str) -> Applied:
+    async def deny(
+        self, call: str, *, reason: str | None = None, digest: str | None = None, by: str, roles: Sequence[str] = ()
+    ) -> Applied:
         digest = digest or (await self.pending(call)).digest
-        return await self.decide(Decision(call=call, digest=digest, choice="deny", text=reason, by=by))
+        more = {"roles": list(roles)} if roles else {}
+        return await self.decide(Decision(call=call, digest=digest, choice="deny", text=reason, by=by, **more))
 
-    async def answer(self, call: str, text: str, *, digest: str | None = None, by: str) -> Applied:
+    async def answer(
+        self, call: str, text: str, *, digest: str | None = None, by: str, roles: Sequence[str] = ()
+    ) -> Applied:
         """Answer in the tool's place; the tool does not run."""
         digest = digest or (await self.pending(call)).digest
-        return await self.decide(Decision(call=call, digest=digest, choice="answer", text=text, by=by))
+        more = {"roles": list(roles)} if roles else {}
+        return await self.decide(Decision(call=call, digest=digest, choice="answer", text=text, by=by, **more))
 
     async def decide(self, decision: Decision) -> Applied:
         """Send a decision. Raises `DecisionRefused` when it has no effect, saying why."""

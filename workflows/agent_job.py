@@ -80,7 +80,8 @@ class AgentJob:
                 await self._adopt()
             finally:
                 if not self._start.resumed:
-                    self._transcript.append(*self._left_open, Message(text=self._start.message, by=self._start.by))
+                    said = [Message(text=self._start.message, by=self._start.by)] if self._has_message() else []
+                    self._transcript.append(*self._left_open, *said)
             end = await self._work()
         except BaseException as error:
             if not isinstance(error, Exception) and not is_cancelled_exception(error):
@@ -89,6 +90,10 @@ class AgentJob:
         with suppress(asyncio.CancelledError):
             await self._desk.settled()
         return self._end(end)
+
+    def _has_message(self) -> bool:
+        """A fork may go on without one; whoever else starts with nothing to say has said nothing."""
+        return bool(self._start.message) or self._start.carry is None
 
     async def _adopt(self) -> None:
         """Record anew what runs recorded that ended long ago: the server will forget them, and this job may last."""
@@ -100,7 +105,9 @@ class AgentJob:
             wanted = len(entries) + segment.entries
             while len(entries) < wanted:
                 start = segment.entries - (wanted - len(entries))
-                request = ReadSegment(run_id=segment.run_id, start=start)
+                request = ReadSegment(
+                    run_id=segment.run_id, start=start, **({"job": segment.job} if segment.job else {})
+                )
                 page = await workflow.execute_activity(steps.read_segment, request, **policies.model(spec))
                 if not page.entries:
                     raise ValueError(f"run {segment.run_id} has {page.total} entries, {segment.entries} were expected")

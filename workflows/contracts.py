@@ -268,11 +268,12 @@ Logged = Annotated[Message | Turn | Result | Note | Audit, Field(discriminator="
 
 
 class Segment(Record):
-    """The first `entries` transcript entries that the run `run_id` of this job recorded, until it `ended`."""
+    """The first `entries` transcript entries of the run `run_id` of this job, or of `job`, until it `ended`."""
 
     run_id: str
     entries: int
     ended: datetime | None = None
+    job: str | None = None
 
 
 class TranscriptPage(Record):
@@ -325,10 +326,11 @@ class CallModel(Record):
 
 
 class ReadSegment(Record):
-    """What an earlier run of this job recorded, from entry `start` on."""
+    """What an earlier run of this job (or of `job`) recorded, from entry `start` on."""
 
     run_id: str
     start: int = 0
+    job: str | None = None
 
 
 CallKind = Literal["read", "write", "pure", "invalid"]
@@ -535,7 +537,11 @@ class Steer(Record):
 
 
 class JobStart(Record):
-    """The input of an `AgentJob` run: a new job, a reply to an ended one (`carry`), or a continuation (`resumed`)."""
+    """The input of an `AgentJob` run.
+
+    A new job, a reply to an ended one (`carry`), a continuation (`resumed`), or a fork: `carry` points at another job's
+    transcript, and without a `message` the model goes on from there.
+    """
 
     agent: str
     message: str = ""

@@ -10,11 +10,11 @@ from surefoot.cli.documents import emit, plain
 from surefoot.cli.follow import arguments_from
 from surefoot.cli.output import say
 from surefoot.cli.pages import call_text
-from surefoot.cli.session import Session, app_option, json_option, me, session
+from surefoot.cli.session import Session, app_option, json_option, me, my_roles, session
 from surefoot.errors import NoWorker
 from surefoot.job import Applied, Job
 from surefoot.texts import quoted
-from workflows.contracts import Pending, Resolution
+from workflows.contracts import GrantTerms, Pending, Resolution
 
 digest_option = click.option("--digest", help="Decide only if the arguments are those of this digest (see the inbox).")
 
@@ -53,23 +53,58 @@ async def pending_call(opened: Session, job: Job, call: str) -> Pending:
         raise
 
 
+def _grant(count: int | None, minutes: float, fixed: str | None) -> GrantTerms | None:
+    """What --grant and its companions say, shown before it is sent."""
+    if count is None:
+        if fixed is not None:
+            raise click.UsageError("--grant-args belongs to --grant COUNT: how many calls are let through")
+        return None
+    terms = GrantTerms(count=count, seconds=minutes * 60, arguments=arguments_from(fixed) if fixed is not None else {})
+    only = f" with {call_text('', terms.arguments)}" if terms.arguments else ""
+    say(f"grants {count} more calls of this tool in this job{only}, for {minutes:g} minutes")
+    return terms
+
+
 @click.command()
 @click.argument("job")
 @click.argument("call")
 @click.option("--args", "arguments", metavar="JSON", help="Run it with these arguments instead ('-' reads stdin).")
+@click.option("--grant", "count", type=click.IntRange(1, 1000), help="Let so many more calls of this tool through.")
+@click.option(
+    "--grant-minutes",
+    "minutes",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="How long the grant stands.",
+)
+@click.option("--grant-args", "fixed", metavar="JSON", help="Only calls with these arguments, perhaps among others.")
 @digest_option
 @app_option
 @json_option
-def approve(job: str, call: str, arguments: str | None, digest: str | None, app: str | None, as_json: bool) -> None:
-    """Let a pending call run, as it is or with edited arguments."""
+def approve(
+    job: str,
+    call: str,
+    arguments: str | None,
+    count: int | None,
+    minutes: float,
+    fixed: str | None,
+    digest: str | None,
+    app: str | None,
+    as_json: bool,
+) -> None:
+    """Let a pending call run, as it is or with edited arguments, and with --grant others like it later."""
+    grant = _grant(count, minutes, fixed)
     text = sys.stdin.buffer.read() if arguments == "-" else arguments
     edited = arguments_from(text) if text is not None else None
 
     async def decide(opened: Session, handle: Job) -> Applied:
         if digest is not None:
-            return await handle.approve(call, digest=digest, arguments=edited, by=me())
+            return await handle.approve(call, digest=digest, arguments=edited, grant=grant, by=me(), roles=my_roles())
         pending = await pending_call(opened, handle, call)
-        applied = await handle.approve(call, digest=pending.digest, arguments=edited, by=me())
+        applied = await handle.approve(
+            call, digest=pending.digest, arguments=edited, grant=grant, by=me(), roles=my_roles()
+        )
         # Only now: arguments that the tool refuses must not be read as what was approved.
         say(call_text(pending.tool, edited if edited is not None else pending.arguments))
         return applied
@@ -89,7 +124,7 @@ def answer(job: str, call: str, text: str, digest: str | None, app: str | None, 
 
     async def decide(opened: Session, handle: Job) -> Applied:
         seen = digest or (await pending_call(opened, handle, call)).digest
-        return await handle.answer(call, text, digest=seen, by=me())
+        return await handle.answer(call, text, digest=seen, by=me(), roles=my_roles())
 
     _decide(job, app, as_json, call, decide, "answered")
 
@@ -106,7 +141,7 @@ def deny(job: str, call: str, reason: str | None, digest: str | None, app: str |
 
     async def decide(opened: Session, handle: Job) -> Applied:
         seen = digest or (await pending_call(opened, handle, call)).digest
-        return await handle.deny(call, reason=reason, digest=seen, by=me())
+        return await handle.deny(call, reason=reason, digest=seen, by=me(), roles=my_roles())
 
     _decide(job, app, as_json, call, decide, "denied")
 

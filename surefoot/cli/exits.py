@@ -23,6 +23,7 @@ from surefoot.errors import (
     DecisionRefused,
     JobConflict,
     NoSuchJob,
+    NoSuchRound,
     ServerNotReached,
     SurefootError,
     TooLarge,
@@ -50,7 +51,8 @@ ENDS: dict[Status, int] = {
 }
 
 WRONG = (
-    SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, JobConflict, TooLarge, HomeInUse,
+    SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
+    HomeInUse,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

@@ -17,7 +17,7 @@ from surefoot.cli import exits, prompts
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.output import say
 from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
-from surefoot.cli.session import me
+from surefoot.cli.session import me, my_roles
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
 from surefoot.retries import list_retries
@@ -119,10 +119,14 @@ class Watcher:
 
     async def _decide(self, view: JobView) -> bool:
         """True if following goes on; False if the job waits for somebody who is not here."""
-        pending = view.pending[0]
+        mine = [pending for pending in view.pending if me() not in pending.approved_by]
+        if not mine:
+            self._note(f"waits for other people's approval as well: {', '.join(each.call for each in view.pending)}")
+            return self._interactive
+        pending = mine[0]
         if self._approval == "all" and pending.kind == "decision":
             say(f"approved by --approve all: {pending.tool} ({pending.call})")
-            return await self._send(Decision(call=pending.call, digest=pending.digest, choice="approve", by=me()))
+            return await self._send(_approval(pending))
         if not self._interactive:
             return False
         print_pending(err(), self._job.id, pending)
@@ -182,12 +186,17 @@ def _ends_with_answer(entries: Sequence[Entry], view: JobView) -> bool:
     return isinstance(last, Turn) and not last.calls and (view.outcome is None or bool(view.outcome.answer))
 
 
+def _approval(pending: Pending) -> Decision:
+    roles = {"roles": my_roles()} if my_roles() else {}
+    return Decision(call=pending.call, digest=pending.digest, choice="approve", by=me(), **roles)
+
+
 async def _asked(pending: Pending) -> Word:
     """The person's word on a call. Raises `EndOfInput`."""
     if pending.kind == "unknown_outcome":
         return await _asked_outcome(pending)
     choice = await prompts.choose("[a]pprove, [e]dit and approve, a[n]swer in its place, [d]eny?", "aend")
-    decision = Decision(call=pending.call, digest=pending.digest, choice="approve", by=me())
+    decision = _approval(pending)
     if choice == "e":
         return decision.model_copy(update={"arguments": await _edited(pending)})
     if choice == "n":

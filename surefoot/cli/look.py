@@ -9,7 +9,7 @@ from activities.artifacts import ArtifactMissing, Artifacts
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, inbox_document, job_document, plain
 from surefoot.cli.output import write_answer
-from surefoot.cli.pages import print_entries, print_inbox, print_job, print_jobs
+from surefoot.cli.pages import print_audit, print_entries, print_inbox, print_job, print_jobs
 from surefoot.cli.session import NoJobs, app_option, json_option, session
 from workflows.contracts import Entry, Result
 
@@ -85,6 +85,22 @@ def _print_result(entries: list[Entry], call: str, home: Path, as_json: bool) ->
         found = found.model_copy(update={"content": whole})
     emit(plain(found)) if as_json else write_answer(found.content)
     return exits.COMPLETE
+
+
+@click.command()
+@click.argument("job")
+@app_option
+@json_option
+def audit(job: str, app: str | None, as_json: bool) -> None:
+    """Who did what to a job, and when: decisions, reminders, grants, messages. Nothing of it can be changed."""
+
+    async def work() -> None:
+        async with session(app) as opened:
+            await opened.worker_for(job, look=True)
+            entries = await opened.client.job(job).audit()
+        emit([plain(entry) for entry in entries]) if as_json else print_audit(entries)
+
+    exits.run(work())
 
 
 @click.command()

@@ -14,7 +14,19 @@ from rich.text import Text
 from surefoot.cli.output import discard, escaped, write, write_answer
 from surefoot.lists import InboxItem, JobRow
 from surefoot.texts import quoted
-from workflows.contracts import CallPart, Entry, JobView, Message, Note, Outcome, Pending, Result, TextPart, Turn
+from workflows.contracts import (
+    Audit,
+    CallPart,
+    Entry,
+    JobView,
+    Message,
+    Note,
+    Outcome,
+    Pending,
+    Result,
+    TextPart,
+    Turn,
+)
 
 STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "ended": "dim"}
 STATUS_STYLES = {"complete": "green"}
@@ -146,6 +158,14 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
     console.print(Text.assemble((f"{head}: ", "bold yellow"), call_text(pending.tool, pending.arguments)))
     if pending.why:
         console.print(f"  why      {short(pending.why)}")
+    if pending.approvers:
+        escalated = " (escalated)" if pending.escalated else ""
+        console.print(f"  decided by {' or '.join(pending.approvers)}{escalated}")
+    if pending.quorum > 1:
+        by = f": {', '.join(pending.approved_by)}" if pending.approved_by else ""
+        console.print(f"  approved {len(pending.approved_by)} of {pending.quorum}{by}")
+    if pending.expires_at is not None:
+        console.print(f"  expires  {pending.expires_at:%Y-%m-%d %H:%M:%S}")
     if pending.preview:
         console.print(f"  preview  {short(pending.preview)}")
     if pending.problem:
@@ -204,6 +224,18 @@ def print_entries(entries: Sequence[Entry], console: Console | None = None, *, w
     console = console or out()
     for entry in entries:
         print_entry(console, entry, whole)
+
+
+def print_audit(entries: Sequence[Audit]) -> None:
+    """One line for each deed."""
+    for entry in entries:
+        who = f" by {entry.by}" if entry.by else ""
+        roles = f" ({', '.join(entry.roles)})" if entry.roles else ""
+        about = f" {entry.tool} {entry.call}" if entry.call else ""
+        more = f", {entry.missing} more needed" if entry.missing else ""
+        said = f": {short(entry.text)}" if entry.text else ""
+        at = entry.at.isoformat(sep=" ", timespec="seconds")
+        out().print(Text.assemble((f"{at}  ", "dim"), (entry.deed, "bold"), f"{about}{who}{roles}{more}{said}"))
 
 
 def print_entry(console: Console, entry: Entry, whole: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands that follow a job to its end: run, reply, watch."""
+"""Commands that follow a job to its end: run, reply, fork, watch."""
 
 import asyncio
 import os
@@ -175,6 +175,46 @@ def reply(
 
             async def start() -> Job:
                 return await opened.client.reply(job, message, limits=chosen, model=model, by=me())
+
+            return await _go(opened, start, queue, approval, detach, as_json)
+
+    exits.run(work())
+
+
+@click.command()
+@click.argument("job")
+@click.argument("text", required=False)
+@click.option(
+    "--round", "number", type=click.IntRange(0), required=True, help="Go on after this round (0: before any)."
+)
+@click.option("--id", "id_", metavar="JOB", help="The new job's id.")
+@following
+def fork(
+    job: str,
+    text: str | None,
+    number: int,
+    id_: str | None,
+    limits: tuple[str, ...],
+    model: str | None,
+    approval: Approval,
+    detach: bool,
+    app: str | None,
+    as_json: bool,
+) -> None:
+    """Start a new job that has said what JOB had after round N, and goes on from there: told TEXT, or asked again."""
+    chosen = limits_from(limits)
+    message = input_from(text) if text is not None else None
+
+    async def work() -> int:
+        async with session(app) as opened:
+            await opened.worker_for(job, look=True)
+            queue = await opened.client.job(job).queue()
+            file = opened.app_of(queue) if opened.settings.embedded else None
+            if model is not None and file is not None:
+                check_models(load(file), [model])
+
+            async def start() -> Job:
+                return await opened.client.fork(job, number, message, new_id=id_, limits=chosen, model=model, by=me())
 
             return await _go(opened, start, queue, approval, detach, as_json)
 

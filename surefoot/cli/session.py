@@ -6,6 +6,7 @@ one that ends with it while a job is followed, a detached one that ends when idl
 
 import asyncio
 import getpass
+import os
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, redirect_stdout
@@ -183,6 +184,15 @@ def me() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "terminal"
+
+
+def my_roles() -> list[str]:
+    """The roles of who decides on this terminal (`SUREFOOT_ROLES=finance,owner`).
+
+    Whoever reaches the Temporal server could send any: roles are checked against mistakes here, and against people by
+    whoever stands between them and the server.
+    """
+    return [role for role in (each.strip() for each in os.environ.get("SUREFOOT_ROLES", "").split(",")) if role]
 
 
 app_option = click.option("--app", metavar="FILE", help="The app file (SUREFOOT_APP).")
