@@ -140,7 +140,7 @@ class Job:
         return entries
 
     async def segments(self) -> list[Segment]:
-        """Where the job's entries lie: in earlier runs, in those of a job that it was forked from, and in its last run."""
+        """Where the job's entries lie: in earlier runs, in those of a job that it was forked from, in its last run."""
         description = await self._describe()
         first = await self._page(description.run_id, 0)
         return [*first.earlier, Segment(run_id=description.run_id, entries=first.total)]
