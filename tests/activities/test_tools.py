@@ -164,7 +164,7 @@ DEFINITIONS: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (yields, {}, r"'yields' yields values\. Return them all at once"),
     (yields_async, {}, r"'yields_async' yields values"),
     (add, {"readonly": True}, r"no option 'readonly'\. Did you mean 'read_only'\?"),
-    (add, {"zzz": True}, r"no option 'zzz'\. The options are description, idempotent, "),
+    (add, {"zzz": True}, r"no option 'zzz'\. The options are approval, description, "),
     (add, {"preview": lambda c: "x"}, r"preview of tool 'add': \(a lambda\) asks for 'c', .* arguments are a, b\."),
     (add, {"preview": "text"}, r"'add' has preview='text'"),
     (add, {"policy": "never"}, r"tool 'add' has 'never' as a policy rule"),

@@ -32,7 +32,7 @@ def test_one_word_is_read() -> None:
         ([], "a decision is one JSON object, and 0 values came; nothing was executed"),
         ([GOOD, GOOD], "a decision is one JSON object, and 2 values came; nothing was executed"),
         ([{**GOOD, "expires": 5, "ask": 1}], "this is no decision: it has ask, expires, which no decision has; "
-         "its fields are call, digest, choice, arguments, text, by; nothing was executed"),
+         "its fields are call, digest, choice, arguments, text, by, roles, grant; nothing was executed"),
         ([{"call": "c1-1"}], "this is no decision: digest: Field required; choice: Field required; "
          "nothing was executed"),
         ([{**GOOD, "choice": "yes"}], "this is no decision: choice: Input should be 'approve', 'answer' or 'deny'; "
