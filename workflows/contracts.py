@@ -363,7 +363,8 @@ class Asking(Record):
 class CallPlan(Record):
     """How one call of a turn is to be handled, by the worker's current code.
 
-    `problem` is the model-facing text for a call that can't be made (kind `invalid`) or that policy denies.
+    `problem` is the model-facing text for a call that can't be made (kind `invalid`) or that policy denies, or tells a
+    person why policy asks.
     `seconds` bounds one execution, `retries` is how often a failed one is tried again.
     """
 
