@@ -64,9 +64,8 @@ def _check_file(file: Path, given: str) -> None:
     if file.is_dir():
         raise DefinitionError(f"{given} is a folder. Give the Python file in it that defines the agents.")
     if not file.is_file():
-        raise DefinitionError(
-            f"There is no file {given} (looked at {file}). Give the Python file that defines the agents."
-        )
+        looked = f" (looked at {file})" if given != str(file) else ""
+        raise DefinitionError(f"There is no file {given}{looked}. Give the Python file that defines the agents.")
     if file.stem in OWN_PACKAGES:
         raise DefinitionError(
             f"{file.name} has the name of a package of Surefoot, which it would hide. Rename the file."

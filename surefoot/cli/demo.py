@@ -19,7 +19,7 @@ from rich.text import Text
 from temporalio.api.enums.v1 import PendingActivityState
 
 from surefoot.cli import exits
-from surefoot.cli.follow import Watcher
+from surefoot.cli.follow import Watcher, report
 from surefoot.cli.pages import out
 from surefoot.cli.session import beside, session
 from surefoot.client import Client
@@ -79,8 +79,9 @@ async def _show(client: Client, hosting: Hosting, job_id: str, log: Path, began:
     view = await narrator.to_the_end()
     if not await killing.over():
         _tell(f"no worker was killed: {SLOW_TOOL} was not called, or done too soon")
+    if view.outcome is None:  # Ctrl-D at the question: the job waits, as any other would
+        return report(view, as_json=False)
     _heading("The end")
-    assert view.outcome is not None
     _tell(view.outcome.summary)
     if view.outcome.answer:
         _tell(f"answer: {view.outcome.answer}")

@@ -177,8 +177,8 @@ def test_a_file_that_failed_is_not_left_half_imported(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match=r"There is no file .*nothing\.py"):
-        load_app(tmp_path / "nothing.py")
+    with pytest.raises(DefinitionError, match=r"There is no file .*nothing\.py\. Give"):
+        load_app(tmp_path / "nothing.py")  # absolute: not named twice
     with pytest.raises(DefinitionError, match=r"is a folder\. Give the Python file"):
         load_app(tmp_path)
 

@@ -1,5 +1,7 @@
 """`surefoot demo` keeps its promise: a worker killed in the middle, and every tool ran once."""
 
+import re
+
 import pytest
 
 from tests.cli.running import Place, until
@@ -19,6 +21,24 @@ def test_the_demo_asks_at_a_terminal_and_leaves_nothing_behind(place: Place) -> 
     assert " s in all, not counting the decision.\n" in terminal.text
     assert terminal.sane()
     until(lambda: place.processes() == [])
+
+
+def test_the_demo_left_at_its_question_says_how_to_go_on(place: Place) -> None:
+    terminal = place.terminal("demo")
+    terminal.expect("[d]eny? ", seconds=60)
+    terminal.type("\x04")
+    code = terminal.end(seconds=60)
+    job = re.search(r"surefoot watch (demo-\w+)", terminal.text)
+
+    assert code == 4
+    assert job is not None
+    assert "Traceback" not in terminal.text
+
+    approved = place.run("approve", job[1], "c2-1")
+    watched = place.run("watch", job[1], seconds=60)
+
+    assert (approved.code, watched.code) == (0, 0)
+    assert "About your refund" in watched.out
 
 
 def test_the_demo_decides_by_itself_where_nobody_can(place: Place) -> None:
