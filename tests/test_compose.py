@@ -58,7 +58,7 @@ def test_ports_are_published_on_this_machine_alone() -> None:
     assert published == {"temporal": ["127.0.0.1:7233:7233"], "ui": ["127.0.0.1:8080:8080"]}
 
 
-@pytest.mark.parametrize("name", SERVICES.keys() - ONE_SHOTS)
+@pytest.mark.parametrize("name", sorted(SERVICES.keys() - ONE_SHOTS))
 def test_a_service_that_stays_has_a_health_check_and_comes_back(name: str) -> None:
     service = SERVICES[name]
 
@@ -67,7 +67,7 @@ def test_a_service_that_stays_has_a_health_check_and_comes_back(name: str) -> No
     assert {"interval", "timeout", "retries", "start_period"} <= service["healthcheck"].keys()
 
 
-@pytest.mark.parametrize("name", ONE_SHOTS)
+@pytest.mark.parametrize("name", sorted(ONE_SHOTS))
 def test_a_service_that_ends_by_itself_is_not_started_again(name: str) -> None:
     assert "restart" not in SERVICES[name]
     assert "healthcheck" not in SERVICES[name]
