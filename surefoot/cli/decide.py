@@ -37,7 +37,7 @@ def _decide(
         if applied.status == "sent":
             say(f"{call}: sent; no worker is up, so it takes effect when one is")
         else:
-            say(f"{call}: {verb}; the job goes on, follow it with: surefoot watch {quoted(job)}")
+            say(f"{call}: {verb}; follow the job with: surefoot watch {quoted(job)}")
 
     exits.run(work())
 
