@@ -28,7 +28,7 @@ from workflows.contracts import Limits
         ),
         (["run", "plain", "x", "--approve", "maybe"], "'maybe' is not one of 'ask', 'none', 'all'"),
         (["run", "plain", "x", "--model", "scripted:no.json"], "can't be read (No such file or directory)"),
-        (["run", "plain", "x", "--app", "nowhere.py"], "nowhere.py). Give the Python file that defines the agents."),
+        (["run", "plain", "x", "--app", "nowhere.py"], "nowhere.py. Give the Python file that defines the agents."),
         (["run"], "Missing argument 'AGENT'. See: surefoot run --help"),
         (["approve", "job", "call", "--args", "{"], "the arguments are no JSON"),
         (["resolve", "job", "call"], "say one of --happened RESULT, --not-happened, --give-up"),
