@@ -18,30 +18,21 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
-from temporalio import workflow
 from temporalio.client import Client
-from temporalio.converter import StorageDriverStoreContext, StorageDriverWorkflowInfo
 from temporalio.envconfig import ClientConfig
-from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.worker import (
-    Interceptor,
-    Worker,
-    WorkflowInstance,
-    WorkflowInstanceDetails,
-    WorkflowRunner,
-)
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import Interceptor, Worker
 
 from activities.apps import App, load_app
 from activities.artifacts import Artifacts
 from activities.call_model import ModelCaller, Timing
-from activities.connection import NotConnected, open_client
+from activities.connection import NotConnected, logged_runtime, open_client
 from activities.containment import Contained
 from activities.errors import DefinitionError
 from activities.idleness import Activity, until_idle
 from activities.models import Models
 from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
+from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
 from activities.threads import Threads
 from activities.transcripts import Transcripts
@@ -99,58 +90,6 @@ def check_imports() -> None:
             )
 
 
-class Sandbox(WorkflowRunner):
-    """Temporal's sandbox, with our pure contracts passed through and no import allowed that is not listed.
-
-    The SDK enters the sandbox some eight times per workflow task only to ask which serialization context a payload
-    has. Ours are encoded alike whatever they belong to, so the answer is given outside: a third of the task's time.
-    """
-
-    def __init__(self) -> None:
-        restrictions = SandboxRestrictions.default.with_passthrough_modules("workflows", "annotated_types")
-        policy = (
-            workflow.SandboxImportNotificationPolicy.WARN_ON_DYNAMIC_IMPORT
-            | workflow.SandboxImportNotificationPolicy.RAISE_ON_UNINTENTIONAL_PASSTHROUGH
-        )
-        self._runner = SandboxedWorkflowRunner(restrictions=restrictions.with_import_notification_policy(policy))
-
-    def prepare_workflow(self, defn: Any) -> None:
-        self._runner.prepare_workflow(defn)
-
-    def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
-        return _ContextFree(self._runner.create_instance(det))
-
-    def set_worker_level_failure_exception_types(self, types: Sequence[type[BaseException]]) -> None:
-        self._runner.set_worker_level_failure_exception_types(types)
-
-
-class _ContextFree(WorkflowInstance):
-    """A sandboxed instance whose payloads need no context; stored ones are kept under the job."""
-
-    def __init__(self, inner: WorkflowInstance) -> None:
-        self._inner = inner
-        info = inner.get_info()
-        target = StorageDriverWorkflowInfo(
-            namespace=info.namespace, id=info.workflow_id, run_id=info.run_id, type=info.workflow_type
-        )
-        self._store = StorageDriverStoreContext(target=target)
-
-    def activate(self, act: Any) -> Any:
-        return self._inner.activate(act)
-
-    def get_serialization_context(self, command_info: Any) -> None:
-        return None
-
-    def get_external_store_context(self, command_info: Any) -> StorageDriverStoreContext:
-        return self._store
-
-    def get_info(self) -> workflow.Info:
-        return self._inner.get_info()
-
-    def get_thread_id(self) -> int | None:
-        return self._inner.get_thread_id()
-
-
 @asynccontextmanager
 async def hosting(
     client: Client,
@@ -194,13 +133,6 @@ async def hosting(
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def runtime() -> Runtime:
-    """Core's own log goes to Python's logging: its default is stdout, which belongs to `--json`."""
-    forward = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
-    filters = TelemetryFilter(core_level="WARN", other_level="ERROR")
-    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=filters, forwarding=forward)))
-
-
 def log_to_stderr() -> None:
     """Log to where stderr leads now, warnings too, whatever tools do to `sys.stderr` later.
 
@@ -240,7 +172,7 @@ async def connect(**overrides: Any) -> Client:
 
 
 async def _serve(app: App, task_queue: str, idle_seconds: float | None) -> None:
-    client = await connect(runtime=runtime())
+    client = await connect(runtime=logged_runtime("WARN"))
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

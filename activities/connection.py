@@ -5,18 +5,27 @@ that the tests provoke with a real endpoint.
 """
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from temporalio.client import Client
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import GrpcCompression, RPCError
 
 from activities.payloads import data_converter
 
 DEFAULT_ADDRESS = "localhost:7233"
 RETRY_SECONDS = 0.5
+
+
+def logged_runtime(core_level: Literal["WARN", "ERROR"]) -> Runtime:
+    """The SDK's core with its own log in Python's logging: its default is stdout, which belongs to answers."""
+    forward = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
+    filters = TelemetryFilter(core_level=core_level, other_level="ERROR")
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=filters, forwarding=forward)))
 
 
 class NotConnected(Exception):

@@ -4,7 +4,7 @@ from temporalio.client import Client as Temporal
 from temporalio.worker import Replayer
 
 from activities.payloads import data_converter
-from worker import Sandbox
+from activities.sandbox import Sandbox
 from workflows.agent_job import AgentJob
 
 

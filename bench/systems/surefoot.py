@@ -7,6 +7,7 @@ from typing import Any
 import worker
 from activities.agents import Agent
 from activities.apps import App
+from activities.connection import logged_runtime
 from activities.idleness import Activity
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
@@ -46,7 +47,7 @@ READER = Agent("reader", Script(_reply), tools=[look], limits=Limits(rounds=None
 
 @asynccontextmanager
 async def hosting(place: str) -> AsyncIterator[RunJob]:
-    temporal = await worker.connect(target_host=place, runtime=worker.runtime())
+    temporal = await worker.connect(target_host=place, runtime=logged_runtime("WARN"))
     client = Client(temporal, task_queue=QUEUE)
 
     async def run(job: str, rounds: int) -> None:

@@ -5,7 +5,6 @@ prints that, so `kind` tells a command that failed from a job that did.
 """
 
 import asyncio
-import logging
 import sys
 import traceback
 from collections.abc import Coroutine, Iterator
@@ -13,9 +12,10 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
-from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.runtime import Runtime
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.connection import logged_runtime
 from activities.errors import DefinitionError, UnknownAgent
 from activities.payloads import BadKeys
 from surefoot.cli.documents import plain
@@ -66,19 +66,13 @@ def code_of(outcome: Outcome) -> int:
 
 def run(work: Coroutine[Any, Any, int | None]) -> NoReturn:
     """Run a command's coroutine to its exit code."""
-    _silence_sdk()
+    # Left to itself, the SDK would log into the middle of an answer or a document.
+    Runtime.set_default(logged_runtime("ERROR"), error_if_already_set=False)
     with telling():
         try:
             sys.exit(asyncio.run(work) or COMPLETE)
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
-
-
-def _silence_sdk() -> None:
-    """Keep the SDK's own log off stdout, where it goes by default, into the middle of an answer or a document."""
-    forward = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
-    logging_ = LoggingConfig(filter=TelemetryFilter(core_level="ERROR", other_level="ERROR"), forwarding=forward)
-    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=logging_)), error_if_already_set=False)
 
 
 @contextmanager

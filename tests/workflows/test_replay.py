@@ -14,11 +14,11 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
 from activities.payloads import data_converter
+from activities.sandbox import Sandbox
 from tests.conftest import Host
 from tests.histories import scenarios
 from tests.histories.scenarios import SCENARIOS, Scenario, agents, played, waits
 from tests.waiting import until
-from worker import Sandbox
 from workflows import words
 from workflows.agent_job import AgentJob
 from workflows.calls import Calls

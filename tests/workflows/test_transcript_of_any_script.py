@@ -18,13 +18,14 @@ from activities.errors import ToolError
 from activities.payloads import data_converter
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
+from activities.sandbox import Sandbox
 from activities.tools import tool
 from surefoot.client import Client
 from tests.conftest import QUICK
 from tests.judge_transcript import judge_transcript
 from tests.waiting import Flag
 from tests.workflows.scripting import call, calls, look_up, note
-from worker import Sandbox, hosting
+from worker import hosting
 from workflows.agent_job import AgentJob
 from workflows.contracts import Limits, Message, Result, Turn
 
