@@ -81,10 +81,10 @@ class Client:
         later. Raises `JobConflict` if the id belongs to another job, `TooLarge` if the message is over 1 MB.
         """
         message = checked(message)
-        job = f"{agent}-{uuid.uuid4().hex[:8]}" if id is None else id
+        job = _new_id(agent) if id is None else id
         print_ = hashlib.sha256(f"{agent}\n{message}".encode()).hexdigest()
         start = JobStart(agent=agent, message=message, by=named(by), limits=limits, total=total, model=model)
-        memo = {"print": print_, "started": datetime.now(UTC).isoformat()}
+        memo = {"print": print_}
         try:
             await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
         except WorkflowAlreadyStartedError:
@@ -109,7 +109,12 @@ class Client:
                 task_queue=queue,
                 id_reuse_policy=reuse,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                memo={"agent": start.agent, "message": start.message[:200], **memo},
+                memo={
+                    "agent": start.agent,
+                    "message": start.message[:200],
+                    "started": datetime.now(UTC).isoformat(),  # but a reply has that of its job in `memo`
+                    **memo,
+                },
                 search_attributes=TypedSearchAttributes(
                     [SearchAttributePair(AGENT, start.agent), SearchAttributePair(PHASE, "running")]
                 ),
@@ -170,9 +175,9 @@ class Client:
         source = self.job(id)
         carry = (await forked(source, number)).model_copy(update={"by": named(by)})
         text = checked(message) if message is not None else ""
-        job = f"{carry.agent}-{uuid.uuid4().hex[:8]}" if new_id is None else new_id
+        job = _new_id(carry.agent) if new_id is None else new_id
         start = JobStart(agent=carry.agent, message=text, by=named(by), limits=limits, model=model, carry=carry)
-        memo = {"print": f"fork of {id} after {number}", "started": datetime.now(UTC).isoformat()}
+        memo = {"print": f"fork of {id} after {number}"}
         try:
             await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, await source.queue())
         except WorkflowAlreadyStartedError:
@@ -186,3 +191,7 @@ class Client:
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
         """Every call that waits for a person, oldest first; `problem` says what can't be shown of one."""
         return await list_inbox(self.temporal, limit=limit)
+
+
+def _new_id(agent: str) -> str:
+    return f"{agent}-{uuid.uuid4().hex[:8]}"

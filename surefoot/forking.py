@@ -1,7 +1,7 @@
 """A new job from the middle of another one: what was said up to the end of a round, and nothing of what came after.
 
-The new job points at the entries where they lie, so a fork of a long job is as cheap as one of a short; like any job it
-adopts them before the server forgets the other one.
+The new job points at the entries where they lie; like any job it adopts them before the server forgets the other one.
+They are read here once, to find where the round ends.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from workflows.outcomes import note_result
 async def forked(job: Job, number: int) -> JobState:
     """What a job begins with that goes on after round `number` of `job`; round 0 is the message alone."""
     segments = await job.segments()
-    entries = await job.log()
+    entries = await job.entries(segments)
     view = await job.view()
     cut = _end_of_round(job.id, entries, number)
     kept = entries[:cut]
@@ -61,13 +61,7 @@ def _first(segments: Sequence[Segment], count: int, job: str) -> list[Segment]:
     for segment in segments:
         taken = min(count, segment.entries)
         if taken:
-            found.append(
-                Segment(
-                    run_id=segment.run_id,
-                    entries=taken,
-                    ended=segment.ended or datetime.now(UTC),
-                    job=segment.job or job,
-                )
-            )
+            home = {"ended": segment.ended or datetime.now(UTC), "job": segment.job or job}
+            found.append(segment.model_copy(update={"entries": taken, **home}))
         count -= taken
     return found

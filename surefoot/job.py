@@ -25,6 +25,7 @@ from surefoot.rpc import reaching
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import (
     Audit,
+    Choice,
     Decision,
     Entry,
     GrantTerms,
@@ -133,8 +134,12 @@ class Job:
 
     async def log(self, start: int = 0) -> list[Logged]:
         """Everything that the job keeps, in order, from entry number `start` on: what was said, and who did what."""
+        return await self.entries(await self.segments(), start)
+
+    async def entries(self, segments: Sequence[Segment], start: int = 0) -> list[Logged]:
+        """What lies in these segments of the job, from entry number `start` on."""
         entries: list[Logged] = []
-        for segment in await self.segments():
+        for segment in segments:
             entries += await self._entries(segment, min(start, segment.entries))
             start = max(0, start - segment.entries)
         return entries
@@ -212,25 +217,32 @@ class Job:
         `digest` is that of the arguments that the person saw; without it the call is read first, and what it asks for
         now is approved.
         """
-        digest = digest or (await self.pending(call)).digest
-        optional = {"arguments": arguments, "grant": grant, "roles": list(roles)}
-        given = {name: value for name, value in optional.items() if value not in (None, [])}
-        return await self.decide(Decision(call=call, digest=digest, choice="approve", by=by, **given))
+        return await self._decide("approve", call, digest, by, roles, arguments=arguments, grant=grant)
 
     async def deny(
         self, call: str, *, reason: str | None = None, digest: str | None = None, by: str, roles: Sequence[str] = ()
     ) -> Applied:
-        digest = digest or (await self.pending(call)).digest
-        more = {"roles": list(roles)} if roles else {}
-        return await self.decide(Decision(call=call, digest=digest, choice="deny", text=reason, by=by, **more))
+        return await self._decide("deny", call, digest, by, roles, text=reason)
 
     async def answer(
         self, call: str, text: str, *, digest: str | None = None, by: str, roles: Sequence[str] = ()
     ) -> Applied:
         """Answer in the tool's place; the tool does not run."""
-        digest = digest or (await self.pending(call)).digest
-        more = {"roles": list(roles)} if roles else {}
-        return await self.decide(Decision(call=call, digest=digest, choice="answer", text=text, by=by, **more))
+        return await self._decide("answer", call, digest, by, roles, text=text)
+
+    async def _decide(
+        self, choice: Choice, call: str, digest: str | None, by: str, roles: Sequence[str], **more: Any
+    ) -> Applied:
+        """One look at the call tells what is decided on and which question that answers."""
+        asked_at: datetime | None
+        if digest is None:
+            pending = await self.pending(call)
+            digest, asked_at = pending.digest, pending.asked_at
+        else:
+            asked_at = await self._asked_at(call)
+        given = {name: value for name, value in {**more, "roles": list(roles)}.items() if value not in (None, [])}
+        decision = Decision(call=call, digest=digest, choice=choice, by=by, **given)
+        return await deciding.send(self, "decide", decision, asked_at)
 
     async def decide(self, decision: Decision) -> Applied:
         """Send a decision. Raises `DecisionRefused` when it has no effect, saying why."""

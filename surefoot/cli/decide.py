@@ -99,14 +99,11 @@ def approve(
     edited = arguments_from(text) if text is not None else None
 
     async def decide(opened: Session, handle: Job) -> Applied:
-        if digest is not None:
-            return await handle.approve(call, digest=digest, arguments=edited, grant=grant, by=me(), roles=my_roles())
-        pending = await pending_call(opened, handle, call)
-        applied = await handle.approve(
-            call, digest=pending.digest, arguments=edited, grant=grant, by=me(), roles=my_roles()
-        )
-        # Only now: arguments that the tool refuses must not be read as what was approved.
-        say(call_text(pending.tool, edited if edited is not None else pending.arguments))
+        pending = await pending_call(opened, handle, call) if digest is None else None
+        seen = digest if pending is None else pending.digest
+        applied = await handle.approve(call, digest=seen, arguments=edited, grant=grant, by=me(), roles=my_roles())
+        if pending is not None:  # only now: arguments that the tool refuses must not be read as what was approved
+            say(call_text(pending.tool, edited if edited is not None else pending.arguments))
         return applied
 
     _decide(job, app, as_json, call, decide, "approved")

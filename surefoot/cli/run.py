@@ -168,10 +168,7 @@ def reply(
 
     async def work() -> int:
         async with session(app) as opened:
-            queue = await opened.client.job(job).queue()
-            file = opened.app_of(queue) if opened.settings.embedded else None
-            if model is not None and file is not None:
-                check_models(load(file), [model])
+            queue = await _queue_of(opened, job, model)
 
             async def start() -> Job:
                 return await opened.client.reply(job, message, limits=chosen, model=model, by=me())
@@ -208,10 +205,7 @@ def fork(
     async def work() -> int:
         async with session(app) as opened:
             await opened.worker_for(job, look=True)
-            queue = await opened.client.job(job).queue()
-            file = opened.app_of(queue) if opened.settings.embedded else None
-            if model is not None and file is not None:
-                check_models(load(file), [model])
+            queue = await _queue_of(opened, job, model)
 
             async def start() -> Job:
                 return await opened.client.fork(job, number, message, new_id=id_, limits=chosen, model=model, by=me())
@@ -219,6 +213,15 @@ def fork(
             return await _go(opened, start, queue, approval, detach, as_json)
 
     exits.run(work())
+
+
+async def _queue_of(opened: Session, job: str, model: str | None) -> str:
+    """The queue that the workers of `job` serve. A `model` that they could not run is told now."""
+    queue = await opened.client.job(job).queue()
+    file = opened.app_of(queue) if opened.settings.embedded else None
+    if model is not None and file is not None:
+        check_models(load(file), [model])
+    return queue
 
 
 async def _go(
