@@ -8,7 +8,7 @@ from pydantic import ConfigDict, ValidationError, model_validator
 from activities.errors import DefinitionError
 from workflows.contracts import Asking
 
-DECISIONS = ("approve", "edit", "answer", "deny", "grant")
+DECISIONS = tuple(Asking().allowed)
 
 
 class Approval(Asking):

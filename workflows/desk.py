@@ -120,24 +120,23 @@ class Desk:
 
     async def decide(self, decision: Decision) -> Decided:
         """Carry out a decision on a pending call; edited arguments are first checked against the same tool."""
-        self._gate.check(decision)
+        call = self._gate.check(decision)
         edited = await self._check_edit(decision) if decision.arguments is not None else None
-        call, before = self._gate.check(decision), decision.digest
         decided = self._gate.apply(decision, workflow.now(), edited)
-        self._note_decision(call, decision, decided, before)
+        self._note_decision(call, decision, decided)
         if decision.grant is not None:
             self._grant(call, decision, decision.grant)
         self.show()
         return decided
 
-    def _note_decision(self, call: CallState, decision: Decision, decided: Decided, before: str) -> None:
+    def _note_decision(self, call: CallState, decision: Decision, decided: Decided) -> None:
         self.note(
             DEEDS[decision.choice],
             call,
             by=decision.by,
             roles=decision.roles,
-            digest=before,
-            edited_digest=call.digest if call.digest != before else None,
+            digest=decision.digest,
+            edited_digest=call.digest if call.digest != decision.digest else None,
             text=decided.text,
             missing=decided.missing,
         )
