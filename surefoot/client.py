@@ -23,6 +23,7 @@ from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning
 from surefoot.forking import forked
 from surefoot.job import Job
+from surefoot.leaving import let_threads_finish_at_exit
 from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
 from surefoot.settings import DEFAULT_TASK_QUEUE
@@ -45,6 +46,7 @@ class Client:
         self.temporal = temporal
         self.task_queue = task_queue
         self.answer_within = answer_within
+        let_threads_finish_at_exit()
 
     @classmethod
     async def connect(
