@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import click
 
+from surefoot.account import me, my_roles
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.follow import arguments_from
 from surefoot.cli.output import say
 from surefoot.cli.pages import call_text
-from surefoot.cli.session import Session, app_option, json_option, me, my_roles, session
+from surefoot.cli.session import Session, app_option, json_option, session
 from surefoot.errors import NoWorker
 from surefoot.job import Applied, Job
 from surefoot.texts import quoted

@@ -13,11 +13,11 @@ from typing import Any, Literal, TypeVar
 import click
 from rich.console import Console
 
+from surefoot.account import me, my_roles
 from surefoot.cli import exits, prompts
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.output import say
 from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
-from surefoot.cli.session import me, my_roles
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
 from surefoot.retries import list_retries

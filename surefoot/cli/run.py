@@ -13,6 +13,7 @@ from activities.apps import App
 from activities.models import ADAPTERS, Models
 from activities.providers.errors import ModelError
 from activities.providers.script import ScriptError
+from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.follow import Approval, follow
@@ -23,7 +24,6 @@ from surefoot.cli.session import (
     app_path,
     json_option,
     load,
-    me,
     needs_app,
     session,
     with_worker,

@@ -5,8 +5,6 @@ one that ends with it while a job is followed, a detached one that ends when idl
 """
 
 import asyncio
-import getpass
-import os
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, redirect_stdout
@@ -176,23 +174,6 @@ def load(path: Path) -> App:
     """The app, to be looked at. What its file prints does not get into an answer. Raises `DefinitionError`."""
     with redirect_stdout(sys.stderr):
         return load_app(path)
-
-
-def me() -> str:
-    """Who decides on this terminal."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "terminal"
-
-
-def my_roles() -> list[str]:
-    """The roles of who decides on this terminal (`SUREFOOT_ROLES=finance,owner`).
-
-    Whoever reaches the Temporal server could send any: roles are checked against mistakes here, and against people by
-    whoever stands between them and the server.
-    """
-    return [role for role in (each.strip() for each in os.environ.get("SUREFOOT_ROLES", "").split(",")) if role]
 
 
 app_option = click.option("--app", metavar="FILE", help="The app file (SUREFOOT_APP).")

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 
 import click
 
+from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.output import say
-from surefoot.cli.session import app_option, me, session
+from surefoot.cli.session import app_option, session
 from surefoot.job import Job
 
 

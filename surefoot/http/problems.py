@@ -1,0 +1,171 @@
+"""What goes wrong, as RFC 9457 problems: one table from Surefoot's errors to what a caller sees.
+
+An error that is not in the table is a fault of ours: the caller learns nothing of it, the log everything.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from temporalio.service import RPCError, RPCStatusCode
+
+from surefoot import errors
+from surefoot.rpc import UNREACHED
+from workflows.contracts import Decided
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+TYPES = "urn:surefoot:problem:"
+RETRY_SECONDS = 5
+"""When to ask again for what a worker or a server is missing for."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem: its status, the end of its type, its title."""
+
+    status: int
+    slug: str
+    title: str
+    retry: bool = False
+
+
+NO_JOB = Kind(404, "no-such-job", "There is no such job")
+ENDED = Kind(409, "job-ended", "The job has ended")
+FAULT = Kind(500, "fault", "A fault of Surefoot itself")
+
+ERRORS: dict[type[errors.SurefootError], Kind] = {
+    errors.ServerNotReached: Kind(503, "server-not-reached", "The Temporal server does not answer", retry=True),
+    errors.NoWorker: Kind(503, "no-worker", "No worker answers", retry=True),
+    errors.NoSuchJob: NO_JOB,
+    errors.NoSuchRound: Kind(404, "no-such-round", "The job has no such round"),
+    errors.JobConflict: Kind(409, "job-conflict", "The id belongs to another job"),
+    errors.JobRunning: Kind(409, "job-running", "The job has not ended"),
+    errors.JobEnded: ENDED,
+    errors.TooLarge: Kind(413, "too-large", "Too large"),
+    errors.Unreadable: Kind(500, "unreadable", "The job can't be read here"),
+}
+"""Every error that people cause or can do something about; subclasses are of the kind of their base."""
+
+REFUSALS: dict[str, Kind] = {
+    "AlreadyDecided": Kind(409, "already-decided", "The call was decided already"),
+    "StaleArguments": Kind(409, "stale-arguments", "The arguments are not those that were shown"),
+    "UnknownCall": Kind(404, "unknown-call", "No such call waits"),
+    "InvalidArguments": Kind(422, "invalid-arguments", "The tool does not take these arguments"),
+    "NotAllowed": Kind(403, "not-allowed", "This decision is not allowed"),
+    "JobEnded": ENDED,
+    "TooLarge": ERRORS[errors.TooLarge],
+}
+"""Kinds of `DecisionRefused`."""
+
+
+class Fault(BaseModel):
+    """One thing that is wrong with a request: where, and what."""
+
+    where: str
+    what: str
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457). `type` is stable, `detail` is for people."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    decided: Decided | None = Field(default=None, description="With already-decided: by whom, when and what.")
+    faults: list[Fault] | None = Field(default=None, description="With invalid-request: each thing that is wrong.")
+
+
+class Refusal(Exception):
+    """A request that is refused for a reason of HTTP's own: who asks, how, how often."""
+
+    def __init__(self, status: int, slug: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.problem = Problem(type=TYPES + slug, title=HTTPStatus(status).phrase, status=status, detail=detail)
+        self.headers = dict(headers or {})
+
+
+def kind_of(error: Exception) -> Kind:
+    """What kind of problem an error is."""
+    if isinstance(error, errors.DecisionRefused):
+        return REFUSALS.get(error.kind, REFUSALS["NotAllowed"])
+    if isinstance(error, RPCError):
+        if error.status in UNREACHED:
+            return ERRORS[errors.ServerNotReached]
+        return Kind(400, "invalid-request", "Refused") if error.status == RPCStatusCode.INVALID_ARGUMENT else FAULT
+    for known in type(error).__mro__:
+        if known in ERRORS:
+            return ERRORS[known]
+    return FAULT
+
+
+def problem_of(error: Exception) -> Problem:
+    """An error as a caller sees it."""
+    if isinstance(error, Refusal):
+        return error.problem
+    kind = kind_of(error)
+    if kind is FAULT:
+        log.error("a request failed", exc_info=error)
+    text = "the log of this server has the details; jobs are safe" if kind is FAULT else str(error)
+    return Problem(
+        type=TYPES + kind.slug,
+        title=kind.title,
+        status=kind.status,
+        detail=text,
+        decided=error.decided if isinstance(error, errors.DecisionRefused) else None,
+    )
+
+
+def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """A problem as a response."""
+    retry = {"Retry-After": str(RETRY_SECONDS)} if problem.status == 503 else {}
+    body = problem.model_dump(mode="json", exclude_none=True)
+    return JSONResponse(body, problem.status, headers={**retry, **(headers or {})}, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Make `app` answer with problems, whatever goes wrong in it."""
+
+    async def known(_: Request, error: Exception) -> JSONResponse:
+        return answer(problem_of(error), error.headers if isinstance(error, Refusal) else None)
+
+    async def http(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        phrase = HTTPStatus(error.status_code).phrase
+        slug = phrase.lower().replace(" ", "-")
+        return answer(
+            Problem(type=TYPES + slug, title=phrase, status=error.status_code, detail=str(error.detail)), error.headers
+        )
+
+    async def invalid(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return answer(invalid_request(error.errors()))
+
+    app.add_exception_handler(errors.SurefootError, known)
+    app.add_exception_handler(Refusal, known)
+    app.add_exception_handler(RPCError, known)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
+
+
+def invalid_request(found: Any) -> Problem:
+    """What pydantic found wrong with a request, without the values: they may be secrets, and large."""
+    faults = [Fault(where=".".join(str(part) for part in each["loc"]), what=str(each["msg"])) for each in found]
+    return Problem(
+        type=TYPES + "invalid-request",
+        title="The request is not valid",
+        status=422,
+        detail="; ".join(f"{fault.where}: {fault.what}" for fault in faults[:5]),
+        faults=faults,
+    )

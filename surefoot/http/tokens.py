@@ -1,0 +1,126 @@
+"""The token file: who may call, known by the SHA-256 of a token that stands nowhere.
+
+The file is read again when it changed, so that taking a line out shuts its owner out at once, sessions included.
+"""
+
+import hashlib
+import hmac
+import json
+import logging
+import re
+import secrets
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from surefoot.http.people import Person
+from surefoot.settings import SettingsError
+
+log = logging.getLogger(__name__)
+
+PREFIX = "sf_"
+"""So that a token is known for one, by people and by scanners for leaked secrets."""
+
+NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")
+    roles: list[str]
+    sha256: str = Field(pattern=r"^[0-9a-fA-F]{64}$")
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    token: list[_Line]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A line of the file. `key` names it in sessions, and is of no use to anybody else."""
+
+    person: Person
+    digest: bytes
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(b"session:" + self.digest).hexdigest()[:32]
+
+
+class TokenFile:
+    """The people of a token file (TOML or JSON). Raises `SettingsError` if it can't be used."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stamp = _stamp(path)
+        self._known = read(path)
+
+    def find(self, token: str) -> Known | None:
+        """Whose token this is. Takes equally long whichever line it is, or none."""
+        digest, found = hashlib.sha256(token.encode(errors="replace")).digest(), None
+        for known in self._current():
+            if hmac.compare_digest(known.digest, digest):
+                found = known
+        return found
+
+    def by_key(self, key: str) -> Known | None:
+        """The line that a session was opened with, if it still stands."""
+        return next((known for known in self._current() if known.key == key), None)
+
+    def _current(self) -> list[Known]:
+        try:
+            stamp = _stamp(self.path)
+            if stamp != self._stamp:
+                self._known, self._stamp = read(self.path), stamp
+        except SettingsError as error:
+            # Half-written, most likely. Shutting everybody out would also shut out whoever can mend it.
+            log.error("the tokens read before go on: %s", error)
+        return self._known
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        seen = path.stat()
+    except OSError as error:
+        raise SettingsError(f"the token file {str(path)!r} can't be read: {error.strerror}") from error
+    return seen.st_mtime_ns, seen.st_size, seen.st_ino
+
+
+def read(path: Path) -> list[Known]:
+    """The lines of a token file. Raises `SettingsError`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        file = _File.model_validate(json.loads(text) if path.suffix == ".json" else tomllib.loads(text))
+    except OSError as error:
+        raise SettingsError(f"the token file {str(path)!r} can't be read: {error.strerror}") from error
+    except (ValueError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"the token file {str(path)!r} is not valid: {_short(error)}") from error
+    return [Known(Person(line.name, frozenset(line.roles)), bytes.fromhex(line.sha256)) for line in file.token]
+
+
+def _short(error: Exception) -> str:
+    """Where and what, without the values: somebody may have put a token where its digest belongs."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_input=False, include_url=False)
+        return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
+    return str(error)
+
+
+def fresh() -> str:
+    """A new token: 256 bits of chance."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def line(name: str, roles: list[str], token: str) -> str:
+    """What stands in the file for a token, as TOML."""
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    # JSON's strings are TOML's basic strings, as long as no character beyond the basic plane is escaped.
+    return (
+        f"[[token]]\nname = {json.dumps(name, ensure_ascii=False)}\n"
+        f"roles = {json.dumps(roles, ensure_ascii=False)}\nsha256 = {json.dumps(digest)}\n"
+    )
