@@ -20,6 +20,7 @@ class Approval(Asking):
     quorum          how many different people must approve
     self_approval   whether the person for whom the job works may approve its calls
     remind          how often people are reminded
+    risk            "low", "normal" or "high": for people to sort by
     expires         how long a call waits before `on_timeout`: "wait" (go on waiting), "deny", "fail" (end the job),
                     "escalate" (ask the roles `escalate_to` instead)
     """

@@ -6,9 +6,10 @@ The provider's SDK does not retry; this activity counts the provider's failures,
 import asyncio
 import logging
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from temporalio import activity
@@ -121,6 +122,7 @@ class ModelCaller:
                 settings=settings,
                 turn=request.turn,
             )
+            since = time.monotonic()
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
         except ModelError as error:
@@ -132,7 +134,8 @@ class ModelCaller:
             # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
             log.exception("unclassified failure of model call %s in job %s", request.turn, attempt.info.workflow_id)
             await self._fail(attempt, type(error).__name__, said(error), True, None)
-        return self._priced(turn, request.turn, provider, model)
+        timed = turn.model_copy(update=_timed(since, attempt.info.attempt))
+        return self._priced(timed, request.turn, provider, model)
 
     async def _fail(self, attempt: Attempt, kind: str, message: str, retry: bool, delay: float | None) -> NoReturn:
         """Let Temporal try again, after the provider's own delay if it named one, with jitter if it did not."""
@@ -157,6 +160,12 @@ class ModelCaller:
         if lost:
             checked["failed_attempts"] = lost
         return ModelReply(turn=turn, plans=plans, **checked)
+
+
+def _timed(since: float, attempt: int) -> dict[str, object]:
+    """When an answer came and how long it took; at which attempt, if not at the first."""
+    at = datetime.now(UTC).replace(microsecond=0)
+    return {"at": at, "seconds": round(time.monotonic() - since, 3), **({"attempts": attempt} if attempt > 1 else {})}
 
 
 def _check_output(agent: Agent, answer: str) -> dict[str, object]:

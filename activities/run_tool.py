@@ -6,6 +6,7 @@ an attempt that finds the mark knows that an earlier one may have changed someth
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +72,9 @@ class ToolRunner:
                 return UNSEEN if begun else ready
             if tool.kind == "write":
                 await attempt.mark_started()
-            return await self._call(attempt, agent, tool, request, ready)
+            since = time.monotonic()
+            reply = await self._call(attempt, agent, tool, request, ready)
+            return _timed(reply, since, attempt.info.attempt)
 
     def _find(self, request: RunTool) -> tuple[Agent, Tool] | None:
         """The agent and the tool as this worker has them now; a deploy may have removed either."""
@@ -166,6 +169,7 @@ class ToolRunner:
             ready = await self._check(agent, tool, request)
             if isinstance(ready, ToolReply):
                 return ready
+            since = time.monotonic()
             async with asyncio.timeout(tool.timeout):
                 value = await tool.call(context, ready, self._threads)
         except ToolError as error:
@@ -174,7 +178,7 @@ class ToolRunner:
             if _being_cancelled():
                 raise
             return ToolReply(status="error", content=f"The tool failed: {type(error).__name__}: {said(error)}")
-        return self._keep(context, tool, await self._rendered(value))
+        return _timed(self._keep(context, tool, await self._rendered(value)), since, 1)
 
     @activity.defn
     async def describe_call(self, request: DescribeCall) -> CallDescription:
@@ -204,6 +208,12 @@ class ToolRunner:
         if verdict == "deny":
             return ArgumentsCheck(problem=f"policy denies this: {why}")
         return ArgumentsCheck(digest=digest(tool.name, request.arguments))
+
+
+def _timed(reply: ToolReply, since: float, attempt: int) -> ToolReply:
+    """The reply with how long the call took; at which attempt, if not at the first."""
+    seconds = round(time.monotonic() - since, 3)
+    return reply.model_copy(update={"seconds": seconds, **({"attempts": attempt} if attempt > 1 else {})})
 
 
 def _context(agent: Agent, tool: Tool, call: str, attempt: int, cancelled: Callable[[], bool]) -> ToolContext:

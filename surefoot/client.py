@@ -6,6 +6,7 @@ agents are named, and resolved where they run.
 
 import hashlib
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,12 @@ from surefoot.errors import JobConflict, JobRunning
 from surefoot.forking import forked
 from surefoot.job import Job
 from surefoot.leaving import let_threads_finish_at_exit
-from surefoot.lists import InboxItem, JobRow, list_inbox, list_jobs
+from surefoot.lists import InboxItem, JobFilter, JobRow, list_inbox, list_jobs
 from surefoot.rpc import reaching
 from surefoot.settings import DEFAULT_TASK_QUEUE
-from surefoot.texts import checked, named, quoted
+from surefoot.texts import checked, marks, named, quoted
 from workflows.contracts import JobStart, Limits
-from workflows.desk import AGENT, PHASE
+from workflows.desk import AGENT, PHASE, TAGS, TENANT
 
 WORKFLOW = "AgentJob"
 
@@ -74,18 +75,29 @@ class Client:
         limits: Limits | None = None,
         total: Limits | None = None,
         model: str | None = None,
+        tenant: str | None = None,
+        tags: Sequence[str] = (),
         by: str | None = None,
         delay: timedelta | None = None,
     ) -> Job:
         """Start a job, or find the one that was started under the same `id` with the same agent and message.
 
         `limits` changes the fields that it was given; the agent's own stay for the others. `delay` lets the job begin
-        later. Raises `JobConflict` if the id belongs to another job, `TooLarge` if the message is over 1 MB.
+        later. `tenant` is for whom the job works, `tags` are words to find it by. Raises `JobConflict` if the id
+        belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for a tenant or tag that can't be.
         """
         message = checked(message)
         job = _new_id(agent) if id is None else id
         print_ = hashlib.sha256(f"{agent}\n{message}".encode()).hexdigest()
-        start = JobStart(agent=agent, message=message, by=named(by), limits=limits, total=total, model=model)
+        start = JobStart(
+            agent=agent,
+            message=message,
+            by=named(by),
+            limits=limits,
+            total=total,
+            model=model,
+            **marks(tenant, tags),
+        )
         memo = {"print": print_}
         try:
             await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
@@ -117,9 +129,7 @@ class Client:
                     "started": datetime.now(UTC).isoformat(),  # but a reply has that of its job in `memo`
                     **memo,
                 },
-                search_attributes=TypedSearchAttributes(
-                    [SearchAttributePair(AGENT, start.agent), SearchAttributePair(PHASE, "running")]
-                ),
+                search_attributes=_search_attributes(start),
                 static_summary=f"{start.agent}: {start.message[:80]}",
                 start_delay=delay,
             )
@@ -186,13 +196,37 @@ class Client:
             raise JobConflict(f"job {job} exists already; choose another id for the fork") from None
         return self.job(job)
 
-    async def jobs(self, *, agent: str | None = None, state: str | None = None, limit: int = 100) -> list[JobRow]:
+    async def jobs(
+        self,
+        *,
+        agent: str | None = None,
+        state: str | None = None,
+        status: str | None = None,
+        tenant: str | None = None,
+        tag: str | None = None,
+        limit: int = 100,
+    ) -> list[JobRow]:
         """The newest jobs, one row each, however many runs they had; `problem` says what can't be read of one."""
-        return await list_jobs(self.temporal, agent=agent, state=state, limit=limit)
+        wanted = JobFilter(agent=agent, state=state, status=status, tenant=tenant, tag=tag)
+        return await list_jobs(self.temporal, wanted, limit=limit)
 
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
         """Every call that waits for a person, oldest first; `problem` says what can't be shown of one."""
         return await list_inbox(self.temporal, limit=limit)
+
+
+def _search_attributes(start: JobStart) -> TypedSearchAttributes:
+    """What lists find the job by; a reply and a fork are found as the job was that they go on from."""
+    marked = start.carry or start
+    found: list[SearchAttributePair[Any]] = [
+        SearchAttributePair(AGENT, start.agent),
+        SearchAttributePair(PHASE, "running"),
+    ]
+    if marked.tenant is not None:
+        found.append(SearchAttributePair(TENANT, marked.tenant))
+    if marked.tags:
+        found.append(SearchAttributePair(TAGS, marked.tags))
+    return TypedSearchAttributes(found)
 
 
 def _new_id(agent: str) -> str:

@@ -9,6 +9,7 @@ SurefootError
 ├── JobRunning         a reply to a job that has not ended
 ├── JobEnded           something for a running job was sent to one that has ended
 ├── TooLarge           a text does not fit into one message
+├── WrongValue         a tenant or tag that no job can have
 ├── Unreadable         what the server keeps of a job can't be read here, mostly for lack of an encryption key
 └── DecisionRefused    a decision changed nothing; `kind` says why
 """
@@ -50,6 +51,10 @@ class JobEnded(SurefootError):
 
 class TooLarge(SurefootError):
     """A text is too large for one message."""
+
+
+class WrongValue(SurefootError):
+    """A value that no job can have."""
 
 
 class Unreadable(SurefootError):

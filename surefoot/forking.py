@@ -24,6 +24,8 @@ async def forked(job: Job, number: int) -> JobState:
         agent=view.agent,
         earlier=_first(segments, cut, job.id),
         entries=cut,
+        tenant=view.tenant,
+        tags=view.tags,
         turns=max((entry.number for entry in kept if isinstance(entry, Turn)), default=0),
     )
     for entry in kept:

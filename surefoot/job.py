@@ -40,6 +40,7 @@ from workflows.contracts import (
     Steer,
     TranscriptPage,
 )
+from workflows.desk import seen_of
 
 POLL_SECONDS = 0.25
 
@@ -87,17 +88,11 @@ class Job:
 
     async def _ended_view(self, description: WorkflowExecutionDescription) -> JobView:
         end = await fetch_end(self._temporal, self.id, answer_within=self.answer_within)
-        spent = end.carry.overall
         return JobView(
             job=self.id,
-            agent=end.carry.agent,
             state="ended",
-            rounds=spent.rounds,
-            tool_calls=spent.usage.tool_calls,
-            pending=[],
-            decided=list(end.carry.decided.values()),
-            usage=spent.usage,
             entries=end.carry.entries,
+            **seen_of(end.carry),
             history_events=description.history_length,
             history_bytes=description.raw_description.workflow_execution_info.history_size_bytes,
             outcome=end.outcome,
@@ -274,9 +269,10 @@ class Job:
     async def resume(self, *, by: str = "a person") -> None:
         await self._signal("resume", by)
 
-    async def cancel(self) -> None:
+    async def cancel(self, *, by: str = "a person") -> None:
         """End now."""
-        await self._must_run()
+        # Temporal's own cancellation names nobody: who wanted it goes before it, into the audit.
+        await self._signal("cancelled_by", by)
         with reaching(self.id):
             await self.handle().cancel()
 

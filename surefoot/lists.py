@@ -6,12 +6,14 @@ from typing import Any
 
 from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
+from temporalio.common import SearchAttributeKey
 
 from surefoot.errors import SurefootError, Unreadable
 from surefoot.job import Job
 from surefoot.rpc import reaching
+from surefoot.texts import can_be_asked_for
 from workflows.contracts import Pending, Record
-from workflows.desk import AGENT, PHASE, STATUS
+from workflows.desk import AGENT, PHASE, STATUS, TAGS, TENANT
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
 ASKED_AT_ONCE = 20
@@ -37,6 +39,37 @@ class JobRow(Record):
     started_at: datetime
     ended_at: datetime | None = None
     problem: str | None = None
+    tenant: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class JobFilter(Record):
+    """Which jobs a list has: those that are as each field says that is not None. `tag`: it is one of theirs."""
+
+    agent: str | None = None
+    state: str | None = None
+    status: str | None = None
+    tenant: str | None = None
+    tag: str | None = None
+
+    def query(self) -> str | None:
+        """The same in the server's own language; None if no job can be so. `state` has to be looked at again."""
+        wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
+        given: list[tuple[SearchAttributeKey[Any], str | None]] = [
+            (AGENT, self.agent),
+            (STATUS, self.status),
+            (TENANT, self.tenant),
+            (TAGS, self.tag),
+        ]
+        if self.state is not None and self.state != "ended":
+            wanted.append("ExecutionStatus = 'Running'")
+            given.append((PHASE, self.state))
+        for key, value in given:
+            if value is not None:
+                if not can_be_asked_for(value):
+                    return None
+                wanted.append(f"{key.name} = '{value}'")
+        return " AND ".join(wanted)
 
 
 class InboxItem(Pending):
@@ -45,22 +78,19 @@ class InboxItem(Pending):
     job: str
 
 
-async def list_jobs(temporal: Temporal, *, agent: str | None, state: str | None, limit: int) -> list[JobRow]:
-    wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
-    if agent:
-        wanted.append(f"{AGENT.name} = {_quoted(agent)}")
-    if state and state != "ended":
-        wanted += ["ExecutionStatus = 'Running'", f"{PHASE.name} = {_quoted(state)}"]
+async def list_jobs(temporal: Temporal, wanted: JobFilter, *, limit: int) -> list[JobRow]:
     rows: list[JobRow] = []
+    if (query := wanted.query()) is None:
+        return rows
     # A job that was replied to has several runs. The newest comes first: running ones do, then the last to end.
     seen: set[str] = set()
     with reaching("?"):
-        async for run in temporal.list_workflows(" AND ".join(wanted)):
+        async for run in temporal.list_workflows(query):
             if run.id in seen:
                 continue
             seen.add(run.id)
             row = await _row(run)
-            if state in (None, row.state):
+            if wanted.state in (None, row.state):
                 rows.append(row)
             if len(rows) == limit:
                 break
@@ -84,6 +114,8 @@ async def _row(run: WorkflowExecution) -> JobRow:
         started_at=started,
         ended_at=run.close_time,
         problem=problem,
+        tenant=attributes.get(TENANT),
+        tags=tuple(attributes.get(TAGS) or ()),
     )
 
 
@@ -141,8 +173,5 @@ def _unread(run: WorkflowExecution, error: Unreadable) -> Pending:
         asked_at=run.start_time,
         allowed=[],
         problem=str(error),
+        tenant=run.typed_search_attributes.get(TENANT),
     )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -18,7 +18,7 @@ from activities.payloads import data_converter
 from surefoot.client import Client
 from tests.short_tasks import ShortTasks
 from worker import Settings, hosting
-from workflows.desk import AGENT, PHASE, STATUS
+from workflows.desk import ATTRIBUTES
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
 QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)
@@ -47,7 +47,7 @@ async def temporal() -> AsyncIterator[Temporal]:
             "--dynamic-config-value",
             'history.workflowIdReuseMinimalInterval="10ms"',
         ],
-        search_attributes=[AGENT, PHASE, STATUS],
+        search_attributes=ATTRIBUTES,
         data_converter=data_converter(),
         interceptors=[ShortTasks()],
     ) as environment:

@@ -290,6 +290,8 @@ async def test_the_namespace_is_made_with_all_that_surefoot_needs_and_again_chan
     described = await temporal.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace="compose"))
     listed = await temporal.operator_service.list_search_attributes(ListSearchAttributesRequest(namespace="compose"))
     assert described.config.workflow_execution_retention_ttl.ToTimedelta().days == 30
-    assert dict(listed.custom_attributes) == dict.fromkeys(
-        SEARCH_ATTRIBUTES, IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
-    )
+    types = {
+        "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+        "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+    }
+    assert dict(listed.custom_attributes) == {name: types[kind] for name, kind in SEARCH_ATTRIBUTES.items()}

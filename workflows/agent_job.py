@@ -235,6 +235,11 @@ class AgentJob:
         self._desk.show()
 
     @workflow.signal
+    def cancelled_by(self, *by: object) -> None:
+        """Who cancels this job; the cancellation itself comes by Temporal's own way, right behind."""
+        self._desk.note("cancelled", by=_name(by))
+
+    @workflow.signal
     def pause(self, *by: object) -> None:
         self._state.paused = True
         self._desk.note("paused", by=_name(by))
@@ -254,7 +259,7 @@ def _name(by: Sequence[object]) -> str:
 def _state(start: JobStart) -> JobState:
     """A fresh state, or the carried one; a new message starts a new allowance."""
     if start.carry is None:
-        return JobState(agent=start.agent, model=start.model, by=start.by)
+        return JobState(agent=start.agent, model=start.model, by=start.by, tenant=start.tenant, tags=list(start.tags))
     if start.resumed:
         return start.carry
     return start.carry.model_copy(

@@ -25,10 +25,7 @@ def check_person(call: CallState, decision: Decision, works_for: str | None) -> 
     asking, name = call.plan.asking, decision.call
     if word(decision) not in asking.allowed:
         raise refusal("NotAllowed", f"{word(decision)} is not allowed for call {name}: {', '.join(asking.allowed)}")
-    wanted = approvers(call)
-    if wanted and not set(wanted) & set(decision.roles):
-        has = f"the role{'s' * (len(decision.roles) > 1)} {', '.join(decision.roles)}" if decision.roles else "no role"
-        raise refusal("NotAllowed", f"call {name} is decided by {' or '.join(wanted)}; {decision.by} comes with {has}")
+    check_roles(call, decision.by, decision.roles)
     if not asking.self_approval and decision.choice != "deny" and decision.by == works_for:
         raise refusal("NotAllowed", f"the job works for {works_for}, who can't approve its call {name}")
     if decision.grant is not None:
@@ -37,6 +34,14 @@ def check_person(call: CallState, decision: Decision, works_for: str | None) -> 
         raise refusal(
             "AlreadyDecided", f"{decision.by} approved call {name} already; {missing(call)} more must approve it"
         )
+
+
+def check_roles(call: CallState, by: str, roles: Sequence[str]) -> None:
+    """Refuse the word of a person who has none of the roles that decide this call."""
+    wanted = approvers(call)
+    if wanted and not set(wanted) & set(roles):
+        has = f"the role{'s' * (len(roles) > 1)} {', '.join(roles)}" if roles else "no role"
+        raise refusal("NotAllowed", f"call {call.call.id} is decided by {' or '.join(wanted)}; {by} comes with {has}")
 
 
 def _check_grant(call: CallState, decision: Decision) -> None:

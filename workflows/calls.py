@@ -257,6 +257,8 @@ class Calls:
             status=reply.status,
             edited=call.edited,
             artifact=reply.artifact,
+            **({"seconds": reply.seconds} if reply.seconds is not None else {}),
+            **({"attempts": reply.attempts} if reply.attempts > 1 else {}),
         )
         call.phase = "done"
 

@@ -31,6 +31,9 @@ Status = Literal[
 JobPhase = Literal["running", "waiting", "paused", "ended"]
 Choice = Literal["approve", "answer", "deny"]
 Settlement = Literal["happened", "not_happened", "give_up"]
+Risk = Literal["low", "normal", "high"]
+"""What a tool's author says is at stake in its calls, for people to sort by."""
+
 ResultStatus = Literal[
     "ok",  # the tool returned, or a person said with what it returned
     "error",  # the tool failed, or the call could not be made
@@ -161,7 +164,7 @@ StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "content_filt
 
 
 class Turn(Record):
-    """What the model answered in one call."""
+    """What the model answered in one call, `at` when, after how many `seconds`, at which attempt."""
 
     kind: Literal["turn"] = "turn"
     number: int = 0
@@ -171,6 +174,9 @@ class Turn(Record):
     stop_detail: str | None = None
     model: str = ""
     usage: Usage = Usage()
+    at: datetime | None = None
+    seconds: float | None = None
+    attempts: int = 1
 
     @property
     def calls(self) -> list[CallPart]:
@@ -204,7 +210,7 @@ class Artifact(Record):
 
 
 class Result(Record):
-    """The answer to one call, under Surefoot's id of that call."""
+    """The answer to one call, under Surefoot's id of that call; it ran for `seconds`, at which attempt."""
 
     kind: Literal["result"] = "result"
     call: str
@@ -213,6 +219,8 @@ class Result(Record):
     status: ResultStatus = "ok"
     edited: bool = False
     artifact: Artifact | None = None
+    seconds: float | None = None
+    attempts: int = 1
 
     @property
     def is_error(self) -> bool:
@@ -238,6 +246,7 @@ Deed = Literal[
     "refused",  # a word came that had no effect: `text` says why
     "steered",
     "stopped",
+    "cancelled",
     "paused",
     "resumed",
 ]
@@ -347,7 +356,7 @@ class Asking(Record):
     `approvers` are roles, one of which whoever decides must have (empty: anybody), `quorum` is how many different
     people must approve, and `self_approval` whether the person for whom the job works may be one of them. Reminders
     come every `remind` seconds. After `expires` seconds `on_timeout` says what happens; `escalate` asks the roles
-    `escalate_to` instead, and then waits.
+    `escalate_to` instead, and then waits. `risk` changes nothing but what people see first.
     """
 
     allowed: list[str] = ["approve", "edit", "answer", "deny", "grant"]
@@ -358,6 +367,7 @@ class Asking(Record):
     on_timeout: OnTimeout = "wait"
     escalate_to: list[str] = []
     remind: float | None = None
+    risk: Risk = "normal"
 
 
 class CallPlan(Record):
@@ -420,6 +430,8 @@ class ToolReply(Record):
     content: str = ""
     artifact: Artifact | None = None
     asking: Asking | None = None
+    seconds: float | None = None
+    attempts: int = 1
 
 
 class DescribeCall(Record):
@@ -486,6 +498,7 @@ class Resolution(Record):
     choice: Settlement
     result: str | None = None
     by: str = "unknown"
+    roles: list[str] = []
 
 
 class Decided(Record):
@@ -524,6 +537,8 @@ class Pending(Record):
     quorum: int = 1
     approved_by: list[str] = []
     escalated: bool = False
+    risk: Risk = "normal"
+    tenant: str | None = None
 
 
 class Steer(Record):
@@ -550,6 +565,8 @@ class JobStart(Record):
     limits: Limits | None = None
     total: Limits | None = None
     model: str | None = None
+    tenant: str | None = None
+    tags: list[str] = []
     carry: "JobState | None" = None
     resumed: bool = False
 
@@ -583,8 +600,19 @@ class Outcome(Record):
     error: str | None = None
 
 
+class Spent(State):
+    """What was used of an allowance so far."""
+
+    rounds: int = 0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+
+
 class JobView(Record):
-    """The state of a job as people see it (`surefoot show`)."""
+    """The state of a job as people see it (`surefoot show`).
+
+    `spent` is what was used of `limits`, since a person last wrote; `usage` is that of the whole job, as is `total`.
+    """
 
     job: str
     agent: str
@@ -598,6 +626,13 @@ class JobView(Record):
     history_events: int = 0
     history_bytes: int = 0
     outcome: Outcome | None = None
+    by: str | None = None
+    tenant: str | None = None
+    tags: list[str] = []
+    model: str | None = None
+    limits: Limits = Limits()
+    total: Limits | None = None
+    spent: Spent = Field(default_factory=Spent)
 
 
 CallPhase = Literal["queued", "asking", "approved", "running", "unknown", "done"]
@@ -633,14 +668,6 @@ class Grant(State):
     until: datetime
     left: int
     arguments: JsonObject = {}
-
-
-class Spent(State):
-    """What was used of an allowance so far."""
-
-    rounds: int = 0
-    seconds: float = 0.0
-    usage: Usage = Usage()
 
 
 class RoundPrint(Record):
@@ -682,6 +709,8 @@ class JobState(State):
     stop_by: str | None = None
     by: str | None = None
     grants: list[Grant] = []
+    tenant: str | None = None
+    tags: list[str] = []
 
 
 class JobEnd(Record):

@@ -42,6 +42,10 @@ from workflows.transcript import Transcript
 AGENT = SearchAttributeKey.for_keyword("SurefootAgent")
 PHASE = SearchAttributeKey.for_keyword("SurefootState")
 STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
+TENANT = SearchAttributeKey.for_keyword("SurefootTenant")
+TAGS = SearchAttributeKey.for_keyword_list("SurefootTags")
+ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS)
+"""What lists find jobs by. A server has to know them before the first job starts."""
 
 CARRY_BYTES = 1_500_000
 REST_BYTES = 2_000
@@ -101,17 +105,12 @@ class Desk:
 
     def view(self) -> JobView:
         info = workflow.info()
-        spent = self._state.overall
         return JobView(
             job=info.workflow_id,
-            agent=self._state.agent,
             state=self.phase(),
-            rounds=spent.rounds,
-            tool_calls=spent.usage.tool_calls,
             pending=fitting(self._gate.pending(), VIEW_BYTES),
-            decided=list(self._state.decided.values()),
-            usage=spent.usage,
             entries=len(self._transcript),
+            **seen_of(self._state),
             history_events=info.get_current_history_length(),
             history_bytes=info.get_current_history_size(),
         )
@@ -198,7 +197,7 @@ class Desk:
     def resolve(self, resolution: Resolution) -> Decided:
         call = self._gate.check_resolution(resolution)
         decided = self._gate.settle(resolution, workflow.now())
-        self.note(SETTLED[resolution.choice], call, by=resolution.by, text=decided.text)
+        self.note(SETTLED[resolution.choice], call, by=resolution.by, roles=resolution.roles, text=decided.text)
         self.show()
         return decided
 
@@ -261,6 +260,24 @@ class Desk:
 
     def turn_ended(self) -> None:
         self._too_big = False
+
+
+def seen_of(state: JobState) -> dict[str, Any]:
+    """What people see of a job's state, while it runs and after it has ended."""
+    return {
+        "agent": state.agent,
+        "rounds": state.overall.rounds,
+        "tool_calls": state.overall.usage.tool_calls,
+        "usage": state.overall.usage,
+        "decided": list(state.decided.values()),
+        "by": state.by,
+        "tenant": state.tenant,
+        "tags": state.tags,
+        "model": state.model,
+        "limits": state.limits,
+        "total": state.total,
+        "spent": state.message.model_copy(),  # the state goes on changing
+    }
 
 
 T = TypeVar("T", Pending, JsonObject)

@@ -64,10 +64,9 @@ def with_edit(call: CallState, content: str) -> str:
 
 
 def _people(call: CallState) -> dict[str, Any]:
-    """Who may decide and by when, and who has approved."""
+    """How many people it takes and by when, and who has approved."""
     return {
         "expires_at": approval.expires_at(call),
-        "approvers": approval.approvers(call),
         "quorum": call.plan.asking.quorum,
         "approved_by": [vote.by for vote in call.votes],
         "escalated": call.escalated_at is not None,
@@ -107,6 +106,9 @@ class Gate:
             asked_at=call.asked_at,
             allowed=SETTLEMENTS if doubtful else call.plan.asking.allowed,
             problem=call.problem,
+            risk=call.plan.asking.risk,
+            tenant=self._state.tenant,
+            approvers=approval.approvers(call),
             **({} if doubtful else _people(call)),
         )
 
@@ -140,6 +142,7 @@ class Gate:
 
     def check_resolution(self, resolution: Resolution) -> CallState:
         call = self._asked(resolution.call, "unknown")
+        approval.check_roles(call, resolution.by, resolution.roles)
         if resolution.choice == "happened" and resolution.result is None:
             raise refusal("NotAllowed", "happened needs a result: what the tool would have returned")
         return call

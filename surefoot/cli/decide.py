@@ -159,7 +159,8 @@ def resolve(
     if sum([happened is not None, not_happened, give_up]) != 1:
         raise click.UsageError("say one of --happened RESULT, --not-happened, --give-up")
     if happened is not None:
-        word = Resolution(call=call, choice="happened", result=happened, by=me())
+        word = Resolution(call=call, choice="happened", result=happened, by=me(), roles=my_roles())
     else:
-        word = Resolution(call=call, choice="not_happened" if not_happened else "give_up", by=me())
+        choice = "not_happened" if not_happened else "give_up"
+        word = Resolution(call=call, choice=choice, by=me(), roles=my_roles())
     _decide(job, app, as_json, call, lambda _, handle: handle.resolve(word), f"resolved: {word.choice}")

@@ -23,10 +23,10 @@ from surefoot.cli.pages import print_table
 from surefoot.cli.run import check_models
 from surefoot.cli.session import Session, app_option, app_path, json_option, load, session
 from surefoot.embedded.command import command_version, find_command
+from surefoot.embedded.server import SEARCH_ATTRIBUTES
 from surefoot.errors import SurefootError
 from surefoot.polling import list_pollers
 from surefoot.settings import SettingsError, read_settings
-from workflows.desk import AGENT, PHASE, STATUS
 
 PACKAGES = ("surefoot", "temporalio", "pydantic", "openai", "anthropic")
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai-chat": "OPENAI_API_KEY"}
@@ -139,15 +139,18 @@ def _command() -> Finding:
 
 async def _attributes(opened: Session) -> Finding:
     temporal = opened.client.temporal
-    names = [AGENT.name, PHASE.name, STATUS.name]
     try:
         answer = await temporal.operator_service.list_search_attributes(
             ListSearchAttributesRequest(namespace=temporal.namespace)
         )
     except RPCError as error:
-        return Finding("search attributes", True, f"can't be read here ({error.message}); needed: {', '.join(names)}")
-    missing = [name for name in names if name not in answer.custom_attributes]
-    remedy = " && ".join(f"temporal operator search-attribute create --name {name} --type Keyword" for name in missing)
+        return Finding(
+            "search attributes", True, f"can't be read here ({error.message}); needed: {', '.join(SEARCH_ATTRIBUTES)}"
+        )
+    missing = [name for name in SEARCH_ATTRIBUTES if name not in answer.custom_attributes]
+    remedy = " && ".join(
+        f"temporal operator search-attribute create --name {name} --type {SEARCH_ATTRIBUTES[name]}" for name in missing
+    )
     return Finding(
         "search attributes", not missing, f"missing: {', '.join(missing)}" if missing else "all there", remedy
     )

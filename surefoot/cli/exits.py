@@ -30,6 +30,7 @@ from surefoot.errors import (
     SurefootError,
     TooLarge,
     Unreadable,
+    WrongValue,
 )
 from surefoot.rpc import UNREACHED
 from surefoot.settings import SettingsError
@@ -54,7 +55,7 @@ ENDS: dict[Status, int] = {
 
 WRONG = (
     SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
-    HomeInUse,
+    WrongValue, HomeInUse,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

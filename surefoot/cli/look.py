@@ -17,15 +17,28 @@ from workflows.contracts import Entry, Result
 @click.command()
 @click.option("--agent", help="Only jobs of this agent.")
 @click.option("--state", type=click.Choice(["running", "waiting", "paused", "ended"]), help="Only jobs in this state.")
+@click.option("--status", help="Only jobs that ended so: complete, hit_cost_cap, …")
+@click.option("--tenant", help="Only jobs of this tenant.")
+@click.option("--tag", help="Only jobs with this tag.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="How many.")
 @json_option
-def jobs(agent: str | None, state: str | None, limit: int, as_json: bool) -> None:
+def jobs(
+    agent: str | None,
+    state: str | None,
+    status: str | None,
+    tenant: str | None,
+    tag: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
     """List jobs: those under way, then those that have ended, the last one first."""
 
     async def work() -> None:
         try:
             async with session() as opened:
-                rows = await opened.client.jobs(agent=agent, state=state, limit=limit)
+                rows = await opened.client.jobs(
+                    agent=agent, state=state, status=status, tenant=tenant, tag=tag, limit=limit
+                )
         except NoJobs:
             rows = []
         emit([plain(row) for row in rows]) if as_json else print_jobs(rows)

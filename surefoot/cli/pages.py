@@ -166,11 +166,14 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
         console.print(f"  approved {len(pending.approved_by)} of {pending.quorum}{by}")
     if pending.expires_at is not None:
         console.print(f"  expires  {pending.expires_at:%Y-%m-%d %H:%M:%S}")
+    if pending.risk != "normal":
+        console.print(f"  risk     {pending.risk}")
     if pending.preview:
         console.print(f"  preview  {short(pending.preview)}")
     if pending.problem:
         console.print(f"  problem  {short(pending.problem)}")
-    console.print(f"  asked    {age(pending.asked_at)} ago, by agent {pending.agent}, call {pending.call}")
+    tenant = f" for {pending.tenant}" if pending.tenant else ""
+    console.print(f"  asked    {age(pending.asked_at)} ago, by agent {pending.agent}{tenant}, call {pending.call}")
     if doubtful:
         console.print("  It was started and nobody saw its end: find out whether it happened, then say so:")
         _print_command(

@@ -31,7 +31,7 @@ from surefoot.cli.session import (
 from surefoot.errors import NoWorker
 from surefoot.job import Job
 from surefoot.settings import read_settings
-from surefoot.texts import quoted
+from surefoot.texts import marks, quoted
 from workflows.contracts import JobView, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -111,11 +111,15 @@ def check_models(app: App, models: Sequence[object]) -> None:
 @click.argument("agent")
 @click.argument("input", required=False)
 @click.option("--id", "id_", metavar="JOB", help="The job's id. The same id and input find the same job again.")
+@click.option("--tenant", help="For whom the job works: lists can be narrowed to it.")
+@click.option("--tag", "tags", multiple=True, help="A word to find the job by; may be given several times.")
 @following
 def run(
     agent: str,
     input: str | None,
     id_: str | None,
+    tenant: str | None,
+    tags: tuple[str, ...],
     limits: tuple[str, ...],
     model: str | None,
     approval: Approval,
@@ -131,6 +135,7 @@ def run(
         raise click.UsageError(f"--id {id_!r}: it may not begin with a dash, nor hold what can't be printed")
 
     with exits.telling():  # all that can be wrong is told before anything starts
+        marks(tenant, tags)
         settings = read_settings(app=app_path(app))
         if settings.embedded:
             loaded = load(needs_app(settings))
@@ -142,7 +147,9 @@ def run(
         async with session(app, new=True) as opened:
 
             async def start() -> Job:
-                return await opened.client.start(agent, message, id=id_, limits=chosen, model=model, by=me())
+                return await opened.client.start(
+                    agent, message, id=id_, limits=chosen, model=model, tenant=tenant, tags=tags, by=me()
+                )
 
             return await _go(opened, start, settings.queue(), approval, detach, as_json)
 

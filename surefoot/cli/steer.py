@@ -59,4 +59,4 @@ def stop(job: str, app: str | None) -> None:
 @app_option
 def cancel(job: str, app: str | None) -> None:
     """End a job now."""
-    _send(job, app, lambda handle: handle.cancel(), "is being cancelled")
+    _send(job, app, lambda handle: handle.cancel(by=me()), "is being cancelled")

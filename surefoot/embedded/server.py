@@ -20,7 +20,15 @@ from surefoot.embedded.pacing import POLL_SECONDS
 from surefoot.embedded.processes import die_with_parent
 from surefoot.settings import EMBEDDED_NAMESPACE
 
-SEARCH_ATTRIBUTES = ("SurefootAgent", "SurefootState", "SurefootStatus")
+SEARCH_ATTRIBUTES = {
+    "SurefootAgent": "Keyword",
+    "SurefootState": "Keyword",
+    "SurefootStatus": "Keyword",
+    "SurefootTenant": "Keyword",
+    "SurefootTags": "KeywordList",
+}
+"""What lists find jobs by: name → Temporal's type."""
+
 RETENTION = "30d"
 PORT_SECONDS = 1.0
 PORT_TAKEN = "address already in use"
@@ -63,7 +71,7 @@ def server_command(command: Path, home: Home, port: int, ui_port: int | None) ->
     line += ["--headless"] if ui_port is None else ["--ui-port", str(ui_port), "--ui-disable-news-fetch"]
     line += [part for pragma in PRAGMAS for part in ("--sqlite-pragma", pragma)]
     line += [part for value in (*DYNAMIC_CONFIG, home.marker) for part in ("--dynamic-config-value", value)]
-    line += [part for name in SEARCH_ATTRIBUTES for part in ("--search-attribute", f"{name}=Keyword")]
+    line += [part for named in SEARCH_ATTRIBUTES.items() for part in ("--search-attribute", "=".join(named))]
     return [*line, "--log-level", "error", "--disable-config-file", "--disable-config-env"]
 
 

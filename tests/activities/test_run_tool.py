@@ -61,7 +61,10 @@ class Runs:
             approved=approved,
         )
         env = environment(server or Server(), attempt=2 if left else 1, left=left, **given)
-        return await env.run(runner.run_tool, request)
+        reply = await env.run(runner.run_tool, request)
+        self.took = reply.seconds, reply.attempts
+        # How long it took is looked at by one test, so that the others can say what the whole reply is.
+        return reply.model_copy(update={"seconds": None, "attempts": 1})
 
 
 @pytest.fixture
@@ -69,6 +72,33 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
     runs = Runs(tmp_path)
     yield runs
     runs.threads.shutdown(cancel_futures=True)
+
+
+# --- how long it took
+
+
+async def test_a_reply_says_how_long_the_call_took_and_at_which_attempt(runs: Runs) -> None:
+    slept = asyncio.Event()
+
+    @tool(read_only=True, retries=0)
+    async def nap() -> str:
+        asyncio.get_running_loop().call_later(0.05, slept.set)
+        await slept.wait()
+        return "rested"
+
+    await runs.run(nap, name="nap")
+    first = runs.took
+    await runs.run(nap, name="nap", left=["an earlier attempt"])
+
+    assert first[0] is not None
+    assert 0.04 <= first[0] < 30
+    assert (first[1], runs.took[1]) == (1, 2)
+
+
+async def test_a_call_that_never_ran_took_no_time(runs: Runs) -> None:
+    await runs.run(runs.write(), approved=False)
+
+    assert runs.took == (None, 1)
 
 
 # --- the mark

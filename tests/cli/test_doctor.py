@@ -86,7 +86,10 @@ async def test_missing_search_attributes_and_a_missing_worker_are_found(place: P
     found = findings(ended)
 
     assert ended.code == 1
-    assert found["search attributes"]["seen"] == "missing: SurefootAgent, SurefootState, SurefootStatus"
+    assert (
+        found["search attributes"]["seen"]
+        == "missing: SurefootAgent, SurefootState, SurefootStatus, SurefootTenant, SurefootTags"
+    )
     assert "temporal operator search-attribute create --name SurefootAgent --type Keyword" in str(
         found["search attributes"]["remedy"]
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 from temporalio.client import Client as Temporal
 
 from activities.payloads import data_converter
+from surefoot.embedded.server import SEARCH_ATTRIBUTES
 from tests.waiting import until
-from workflows.desk import AGENT, PHASE, STATUS
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
 OPTIONS = [
@@ -18,7 +18,7 @@ OPTIONS = [
     "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=full",
     "--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"',
     "--dynamic-config-value", "history.transferProcessorMaxPollRPS=2000",
-    *(option for key in (AGENT, PHASE, STATUS) for option in ("--search-attribute", f"{key.name}=Keyword")),
+    *(option for named in SEARCH_ATTRIBUTES.items() for option in ("--search-attribute", "=".join(named))),
 ]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.payloads import data_converter
 from surefoot import __version__
 from tests.histories.scenarios import SCENARIOS, Scenario, played
-from workflows.desk import AGENT, PHASE, STATUS
+from workflows.desk import ATTRIBUTES
 
 FOLDER = Path(__file__).parent
 TEMPORAL = Path(sys.executable).with_name("temporal")
@@ -41,7 +41,7 @@ async def server() -> AsyncIterator[Temporal]:
             "--dynamic-config-value",
             'history.workflowIdReuseMinimalInterval="10ms"',
         ],
-        search_attributes=[AGENT, PHASE, STATUS],
+        search_attributes=ATTRIBUTES,
         data_converter=data_converter({}),
     ) as environment:
         yield environment.client

@@ -54,9 +54,9 @@ async def recorded(client: Client, job: Job) -> list[Pending]:
     return (await job.view()).pending
 
 
-async def started(client: Client, agent: str, count: int = 1) -> tuple[Job, list[Pending]]:
+async def started(client: Client, agent: str, count: int = 1, **more: Any) -> tuple[Job, list[Pending]]:
     """A new job of `agent`, waiting for `count` decisions."""
-    job = await client.start(agent, "go")
+    job = await client.start(agent, "go", **more)
     return job, await waiting(job, count)
 
 

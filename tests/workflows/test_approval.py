@@ -3,6 +3,8 @@
 import pytest
 
 from activities.approval import Approval
+from activities.errors import OutcomeUnknown
+from activities.tools import tool
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
 from surefoot.job import Job
@@ -10,7 +12,7 @@ from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.gated import Ledger, ended, results, started, waiting, writer
 from tests.workflows.scripting import call
-from workflows.contracts import Audit, Decision, GrantTerms, Pending
+from workflows.contracts import Audit, Decision, GrantTerms, Pending, Resolution
 
 SAVE = call("save", key="a")
 
@@ -234,6 +236,7 @@ async def test_a_grant_lets_so_many_calls_through_and_each_is_written_down(host:
     assert written == ["save a", "save b", "save c"]
     assert [entry.deed for entry in audit] == [
         "approved", "granted", "performed", "used_grant", "performed", "used_grant", "performed",
+        "cancelled",
     ]  # fmt: skip
     assert {entry.grant for entry in audit if entry.grant} == {f"grant-{pending.call}"}
 
@@ -300,6 +303,41 @@ async def test_the_audit_names_who_steered_paused_resumed_and_stopped(host: Host
         seen = await deeds(job)
 
     assert seen == [("steered", "ann"), ("paused", "bob"), ("resumed", "cyd"), ("stopped", "dan")]
+
+
+async def test_the_audit_names_who_cancelled(host: Host) -> None:
+    async with host(writer("w", [SAVE], tools=[Ledger().tool()])) as client:
+        job, _ = await started(client, "w")
+        await job.cancel(by="ann")
+        end = await ended(job)
+        noted = await deeds(job)
+
+    assert end.outcome is not None
+    assert end.outcome.status == "cancelled"
+    assert noted == [("cancelled", "ann")]
+
+
+async def test_an_unknown_outcome_is_settled_by_those_alone_who_decide_the_call(host: Host) -> None:
+    def pay(key: str) -> str:
+        raise OutcomeUnknown("the bank did not answer")
+
+    tools = [tool(pay, approval=Approval(approvers=["finance"]))]
+    async with host(writer("w", [call("pay", key="a")], tools=tools)) as client:
+        job, (pending,) = await started(client, "w")
+        await job.decide(by("bob", pending, roles=["finance"]))
+        (doubt,) = await until(job.all_pending, lambda calls: [each.kind for each in calls] == ["unknown_outcome"])
+        word = Resolution(call=doubt.call, choice="happened", result="paid", by="ann", roles=["support"])
+        with pytest.raises(DecisionRefused) as refusal:
+            await job.resolve(word)
+        await job.resolve(word.model_copy(update={"roles": ["finance"]}))
+        await ended(job)
+        audit = await job.audit()
+
+    assert doubt.approvers == ["finance"]
+    assert str(refusal.value).endswith("is decided by finance; ann comes with the role support")
+    assert [(entry.deed, entry.by, entry.roles) for entry in audit if entry.deed == "happened"] == [
+        ("happened", "ann", ["finance"])
+    ]
 
 
 async def test_the_audit_is_never_told_to_the_model_and_goes_on_in_a_reply(host: Host) -> None:

@@ -179,5 +179,5 @@ async def _cancel_is_seen(job: Job, temporal: Temporal) -> bool:
     """Whether the job's code has been told of the cancel: a workflow task was finished after it."""
     history = await temporal.get_workflow_handle(job.id).fetch_history()
     kinds = [event.WhichOneof("attributes") for event in history.events]
-    asked = kinds.index("workflow_execution_cancel_requested_event_attributes")
-    return "workflow_task_completed_event_attributes" in kinds[asked:]
+    asked = "workflow_execution_cancel_requested_event_attributes"
+    return asked in kinds and "workflow_task_completed_event_attributes" in kinds[kinds.index(asked) :]

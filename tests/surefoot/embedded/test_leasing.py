@@ -14,7 +14,7 @@ import pytest
 from temporalio import workflow
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
-from temporalio.common import SearchAttributePair, TypedSearchAttributes
+from temporalio.common import SearchAttributeIndexedValueType, SearchAttributePair, TypedSearchAttributes
 from temporalio.worker import Worker
 
 from surefoot.embedded import lease, locks, processes
@@ -23,7 +23,7 @@ from surefoot.embedded.home import Home
 from surefoot.embedded.server import SEARCH_ATTRIBUTES
 from surefoot.settings import Settings
 from tests.surefoot.embedded.conftest import Program, processes_of, settings_at, until
-from workflows.desk import AGENT, PHASE, STATUS
+from workflows.desk import AGENT, ATTRIBUTES, PHASE, STATUS
 
 pytestmark = pytest.mark.server
 
@@ -50,7 +50,11 @@ async def test_the_server_answers_at_once_with_our_attributes_and_thirty_days_of
         described = await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace="default"))
 
     assert described.config.workflow_execution_retention_ttl.ToTimedelta() == timedelta(days=30)
-    assert (AGENT.name, PHASE.name, STATUS.name) == SEARCH_ATTRIBUTES
+    types = {
+        SearchAttributeIndexedValueType.KEYWORD: "Keyword",
+        SearchAttributeIndexedValueType.KEYWORD_LIST: "KeywordList",
+    }
+    assert {key.name: types[key.indexed_value_type] for key in ATTRIBUTES} == SEARCH_ATTRIBUTES
     assert server.version.startswith("temporal version ")
 
 
