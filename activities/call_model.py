@@ -21,7 +21,7 @@ from activities.attempts import Attempt
 from activities.errors import UnknownAgent
 from activities.explain import said
 from activities.models import Models
-from activities.plans import plan_call
+from activities.plans import plan_calls
 from activities.prompts import instructions
 from activities.providers.advice import setting_advice
 from activities.providers.errors import ModelError
@@ -153,7 +153,7 @@ class ModelCaller:
 
     async def _reply(self, agent: Agent, request: CallModel, turn: Turn, lost: int) -> ModelReply:
         """`lost` counts earlier attempts, failed or interrupted: each of them may have been charged for."""
-        plans = [await plan_call(agent, call, self._threads) for call in turn.calls]
+        plans = await plan_calls(agent, turn.calls, self._threads)
         checked: dict[str, object] = {}
         if agent.output is not None and not turn.calls and not request.closing:
             checked = _check_output(agent, turn.text)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 RULE_SECONDS = 5.0
 RAW_SHOWN = 200
 WHY_CHARS = 1_000
+SCHEMAS_BYTES = 32_000
+"""Most bytes of tools' schemas in one turn's plans: they make a form nicer, and history larger."""
+
 ARGUMENTS_BYTES = 1_500_000
 """Most bytes of one call's arguments: they are handed on in one payload (2 MB), with what is said about them."""
 
@@ -36,6 +40,20 @@ async def judge(
             return await loop.run_in_executor(threads, evaluate, agent, tool, validated)
     except TimeoutError:
         return "ask", f"a rule for {tool.name} gave no verdict within {RULE_SECONDS:g} seconds"
+
+
+async def plan_calls(agent: Agent, calls: Sequence[CallPart], threads: ThreadPoolExecutor) -> list[CallPlan]:
+    """A plan for each call of a turn. Those that people may edit bring the tool's schema, while there is room."""
+    plans = [await plan_call(agent, call, threads) for call in calls]
+    room = SCHEMAS_BYTES
+    for place, (call, plan) in enumerate(zip(calls, plans, strict=True)):
+        tool = agent.tool(call.tool)
+        if plan.verdict != "ask" or tool is None or "edit" not in plan.asking.allowed:
+            continue
+        room -= len(to_json(tool.arguments.schema))
+        if room >= 0:
+            plans[place] = plan.model_copy(update={"parameters": tool.arguments.schema})
+    return plans
 
 
 async def plan_call(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> CallPlan:

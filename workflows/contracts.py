@@ -375,7 +375,8 @@ class CallPlan(Record):
 
     `problem` is the model-facing text for a call that can't be made (kind `invalid`) or that policy denies, or tells a
     person why policy asks.
-    `seconds` bounds one execution, `retries` is how often a failed one is tried again.
+    `seconds` bounds one execution, `retries` is how often a failed one is tried again. `parameters` is the tool's JSON
+    schema, for a form in which a person edits the arguments; left out of calls that ask nobody, and when it is large.
     """
 
     call: str
@@ -388,6 +389,7 @@ class CallPlan(Record):
     repeatable: bool = False
     has_preview: bool = False
     asking: Asking = Asking()
+    parameters: JsonObject = {}
 
 
 class ModelReply(Record):
@@ -539,6 +541,7 @@ class Pending(Record):
     escalated: bool = False
     risk: Risk = "normal"
     tenant: str | None = None
+    parameters: JsonObject = {}
 
 
 class Steer(Record):

@@ -302,7 +302,7 @@ def _slim(call: CallState) -> CallState:
 
 def brief(pending: Pending) -> JsonObject:
     """A pending call as the memo holds it: small; long values are marked and read whole by query."""
-    value: JsonObject = pending.model_dump(mode="json", exclude={"arguments"})
+    value: JsonObject = pending.model_dump(mode="json", exclude={"arguments", "parameters"})
     value["why"] = cut(pending.why, BRIEF_BYTES)
     value["preview"] = cut(pending.preview, BRIEF_BYTES) if pending.preview is not None else None
     value["problem"] = cut(pending.problem, BRIEF_BYTES) if pending.problem is not None else None

@@ -107,6 +107,7 @@ class Gate:
             allowed=SETTLEMENTS if doubtful else call.plan.asking.allowed,
             problem=call.problem,
             risk=call.plan.asking.risk,
+            parameters=call.plan.parameters,
             tenant=self._state.tenant,
             approvers=approval.approvers(call),
             **({} if doubtful else _people(call)),

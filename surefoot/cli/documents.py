@@ -31,4 +31,5 @@ def job_document(view: JobView) -> dict[str, object]:
 
 
 def inbox_document(item: InboxItem) -> dict[str, JsonValue]:
-    return {"job": item.job, **plain(item)}
+    """A pending call; the schema of its arguments is for forms."""
+    return {"job": item.job, **{name: value for name, value in plain(item).items() if name != "parameters"}}

@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 
 from activities import plans
 from activities.agents import Agent
-from activities.plans import plan_call
+from activities.approval import Approval
+from activities.plans import plan_call, plan_calls
 from activities.policy import ask_if
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
@@ -42,6 +44,7 @@ def agent(*tools: Tool, **options: Any) -> Agent:
     return Agent("clerk", Script([{"text": "x"}]), tools=tools, **options)
 
 
+UNEDITABLE = Approval(allowed=["approve", "deny"])
 PAID = digest("pay", {"amount": 5})
 
 
@@ -151,3 +154,23 @@ async def test_a_turn_that_was_paid_for_is_not_lost_to_a_plan_that_fails(
     assert planned == CallPlan(
         call="c1-1", kind="invalid", problem="This call could not be prepared: no digest", digest=""
     )
+
+
+async def test_only_calls_that_people_may_edit_bring_their_schema(threads: ThreadPoolExecutor) -> None:
+    asks, lets, fixed = pay(name="asks"), pay(name="lets", policy="allow"), pay(name="fixed", approval=UNEDITABLE)
+    calls = [CallPart(id=name, tool=name, arguments={"amount": 5}) for name in ("asks", "lets", "fixed", "none")]
+    planned = await plan_calls(agent(asks, lets, fixed), calls, threads)
+
+    assert [plan.parameters for plan in planned] == [asks.arguments.schema, {}, {}, {}]
+    assert asks.arguments.schema["properties"] == {"amount": {"type": "integer"}}
+
+
+async def test_schemas_of_one_turn_are_bounded_together(
+    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = len(to_json(pay().arguments.schema))
+    monkeypatch.setattr(plans, "SCHEMAS_BYTES", 2 * size)
+    calls = [CallPart(id=str(number), tool="pay", arguments={"amount": number}) for number in range(4)]
+    planned = await plan_calls(agent(pay()), calls, threads)
+
+    assert [bool(plan.parameters) for plan in planned] == [True, True, False, False]

@@ -358,3 +358,16 @@ async def test_the_audit_is_never_told_to_the_model_and_goes_on_in_a_reply(host:
 async def ended_twice(client: Client, job: Job) -> bool:
     view = await job.view()
     return view.state == "ended" and sum(entry.kind == "message" for entry in await job.transcript()) == 2
+
+
+async def test_a_pending_call_brings_the_schema_of_its_arguments_and_lists_do_without(host: Host) -> None:
+    ledger = Ledger()
+    async with host(writer("w", [SAVE], tools=[ledger.tool()])) as client:
+        job, (pending,) = await started(client, "w")
+        items = await until(client.inbox, lambda items: any(item.job == job.id for item in items))
+        await job.cancel(by="ann")
+        await ended(job)
+
+    assert pending.parameters["properties"] == {"key": {"type": "string"}}
+    assert pending.parameters["required"] == ["key"]
+    assert [item.parameters for item in items if item.job == job.id] == [{}]
