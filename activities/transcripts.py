@@ -61,11 +61,13 @@ class Transcripts:
     async def read(self, client: Client, job: str, run_id: str, request: CallModel) -> Sequence[Logged]:
         """The whole transcript that `request` points at."""
         entries: list[Logged] = []
+        if request.tail:
+            last = request.earlier[-1]
+            self._add(last.run_id, last.entries - len(request.tail), request.tail)
         for segment in request.earlier:
             entries += await self._first(client, segment.job or job, segment.run_id, segment.entries)
-        known = len(self._known(run_id))
-        if request.new is not None and known >= request.base:
-            self._keep(run_id, request.new[known - request.base :])
+        if request.new is not None:
+            self._add(run_id, request.base, request.new)
         return entries + await self._first(client, job, run_id, request.length)
 
     async def _first(self, client: Client, job: str, run_id: str, length: int) -> list[Logged]:
@@ -85,6 +87,12 @@ class Transcripts:
         # Other jobs' reads may have pushed this copy out meanwhile, so it is kept once it is whole.
         self._keep(run_id, entries[len(self._known(run_id)) :])
         return entries[:length]
+
+    def _add(self, run_id: str, start: int, entries: Sequence[Logged]) -> None:
+        """Keep what was handed over of a run from entry `start` on, if all before it is known."""
+        known = len(self._known(run_id))
+        if known >= start:
+            self._keep(run_id, entries[known - start :])
 
     def _known(self, run_id: str) -> list[Logged]:
         if run_id not in self._copies:

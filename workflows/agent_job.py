@@ -67,7 +67,7 @@ class AgentJob:
         carry = self._start.carry
         self._left_open = _left_open(carry.calls) if carry and not self._start.resumed else []
         self._state = _state(self._start)
-        self._transcript = Transcript(self._state.earlier)
+        self._transcript = Transcript(self._state.earlier, self._state.tail)
         self._gate = Gate(self._state)
         self._desk = Desk(self._state, self._transcript, self._gate)
 
@@ -160,11 +160,8 @@ class AgentJob:
         steers = [Message(text=steer.text, by=steer.by) for steer in self._state.steers]
         self._transcript.append(*_left_open(self._state.calls), *steers)
         self._desk.show_end(end.status)
-        info = workflow.info()
-        self._state.earlier = self._transcript.segments(info.run_id, workflow.now())
-        self._state.entries = len(self._transcript)
         emptied: dict[str, object] = {"calls": [], "steers": [], "findings": [], "early": {}}
-        result = JobEnd(outcome=end, carry=self._state.model_copy(update=emptied))
+        result = JobEnd(outcome=end, carry=self._desk.carry().model_copy(update=emptied))
         if end.status == "failed":
             raise ApplicationError(end.error or "", result, type="JobFailed", non_retryable=True)
         return result

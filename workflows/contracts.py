@@ -321,7 +321,8 @@ class CallModel(Record):
     """One model call. The transcript is `earlier` segments, then this run's first `base` entries, then `new`.
 
     `new` is None when the entries were too large to be handed over; the worker then reads
-    `base` to `length` by query.
+    `base` to `length` by query. `tail` are the last entries of the last earlier segment, as far as no call was handed
+    them while that run lasted.
     """
 
     agent: str
@@ -332,6 +333,7 @@ class CallModel(Record):
     new: list[Logged] | None = None
     length: int = 0
     closing: Status | None = None
+    tail: list[Logged] = []
 
 
 class ReadSegment(Record):
@@ -690,6 +692,7 @@ class JobState(State):
     limits: Limits = Limits()
     total: Limits | None = None
     earlier: list[Segment] = []
+    tail: list[Logged] = []
     entries: int = 0
     turns: int = 0
     message: Spent = Field(default_factory=Spent)

@@ -48,6 +48,9 @@ ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS)
 """What lists find jobs by. A server has to know them before the first job starts."""
 
 CARRY_BYTES = 1_500_000
+TAIL_BYTES = 20_000
+"""Most bytes of entries that a run hands on because no model call was handed them; others are asked for by query."""
+
 REST_BYTES = 2_000
 """Most bytes of a result that a run ended from outside had not told yet."""
 
@@ -236,13 +239,15 @@ class Desk:
             return None
         return ended + timedelta(seconds=self._state.spec.adopt_seconds) - workflow.now()
 
-    def carry(self) -> JobState:
+    def carry(self, tail_bytes: int = TAIL_BYTES) -> JobState:
+        """What the next run begins with."""
         segments = self._transcript.segments(workflow.info().run_id, workflow.now())
-        return self._state.model_copy(update={"earlier": segments, "entries": len(self._transcript)})
+        tail = self._transcript.tail(tail_bytes)
+        return self._state.model_copy(update={"earlier": segments, "tail": tail, "entries": len(self._transcript)})
 
     def rest(self) -> JobState:
         """What a reply goes on from, small enough to be its input: an open call only gets a result then."""
-        carry = self.carry()
+        carry = self.carry(tail_bytes=0)
         return carry.model_copy(update={"calls": [_slim(call) for call in carry.calls if not call.told], "early": {}})
 
     async def continue_as_new(self) -> None:

@@ -93,6 +93,7 @@ class Loop:
     async def _call_model(self, closing: Status | None = None) -> ModelReply:
         self.state.turns += 1
         base, new = self.transcript.hand_over()
+        tail = self.transcript.hand_over_tail()
         request = CallModel(
             agent=self.state.agent,
             turn=self.state.turns,
@@ -102,6 +103,7 @@ class Loop:
             new=new,
             length=len(self.transcript.own),
             closing=closing,
+            **({"tail": tail} if tail else {}),
         )
         try:
             handle = workflow.start_activity(steps.call_model, request, **policies.model(self.spec))

@@ -18,10 +18,15 @@ PAGE_BYTES = 1_000_000
 
 
 class Transcript:
-    """The entries of this run. `earlier` are whole segments of earlier runs of the same job, in order."""
+    """The entries of this run. `earlier` are whole segments of earlier runs of the same job, in order.
 
-    def __init__(self, earlier: list[Segment]) -> None:
+    `tail` are the last entries of the last of these, as far as no model call was handed them: without them a worker
+    would have to ask that run, and replay the whole of it, for its last few words.
+    """
+
+    def __init__(self, earlier: list[Segment], tail: Sequence[Logged] = ()) -> None:
         self.earlier = list(earlier)
+        self._tail = list(tail)
         self.own: list[Logged] = []
         self._sizes: list[int] = []
         self._handed = 0
@@ -41,6 +46,17 @@ class Transcript:
         self._handed = len(self.own)
         return base, new
 
+    def hand_over_tail(self) -> list[Logged]:
+        """What no call was handed yet of earlier runs; once."""
+        tail, self._tail = self._tail, []
+        return tail
+
+    def tail(self, limit: int) -> list[Logged]:
+        """What the next run hands over of this one; nothing if that is more than `limit` bytes."""
+        if not self.own:
+            return self._tail
+        return self.own[self._handed :] if sum(self._sizes[self._handed :]) <= limit else []
+
     def oldest_end(self) -> datetime | None:
         """When the first of the earlier runs ended."""
         return min((segment.ended for segment in self.earlier if segment.ended is not None), default=None)
@@ -48,7 +64,7 @@ class Transcript:
     def adopt(self, entries: Sequence[Logged]) -> None:
         """Take over all that earlier runs recorded. Only at a run's beginning: what comes later keeps its number."""
         assert not self.own, "this run has recorded entries already"
-        self.earlier = []
+        self.earlier, self._tail = [], []
         self.append(*entries)
 
     def page(self, start: int) -> TranscriptPage:

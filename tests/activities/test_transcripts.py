@@ -112,6 +112,22 @@ async def test_earlier_runs_come_first_and_as_far_as_they_were_meant() -> None:
     assert jobs.asked == [("one", 0), ("one", 2), ("two", 0)]
 
 
+@pytest.mark.parametrize(("known", "asked"), [(3, []), (4, []), (2, [("one", 2), ("one", 4)]), (0, [("one", 0)])])
+async def test_the_tail_of_the_run_before_is_taken_where_all_before_it_is_known(
+    known: int, asked: list[tuple[str, int]]
+) -> None:
+    jobs, transcripts = Jobs(one=ALL), Transcripts()
+    if known:
+        await transcripts.read(jobs(), "job", "one", request(0, ALL[:known], known))
+    moved = request(0, said("f"), 1, [Segment(run_id="one", entries=5)]).model_copy(update={"tail": ALL[3:]})
+
+    read = [await transcripts.read(jobs(), "job", "two", moved) for _ in range(2)]
+
+    assert read == [[*ALL, *said("f")]] * 2
+    assert jobs.asked[: len(asked)] == asked
+    assert bool(jobs.asked) == bool(asked)
+
+
 async def test_runs_do_not_mix_even_when_their_job_is_the_same() -> None:
     jobs, transcripts = Jobs(run=ALL, reset=said("a", "B", "C")), Transcripts()
     await transcripts.read(jobs(), "job", "run", request(0, ALL, 5))

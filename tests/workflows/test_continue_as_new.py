@@ -4,10 +4,15 @@ import asyncio
 import dataclasses
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
+import pytest
+from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecutionStatus
 
+from activities import transcripts
 from activities.agents import Agent
+from activities.transcripts import fetch_page
 from surefoot.client import Client
 from surefoot.errors import SurefootError
 from surefoot.job import Job
@@ -16,7 +21,7 @@ from tests.judge_transcript import judge_transcript
 from tests.waiting import until
 from tests.workflows.scripting import call, calls, kinds, look_up, looks, note, save, watched
 from worker import Settings
-from workflows.contracts import Decision, JobView, Limits, Message, Result
+from workflows.contracts import Decision, Entry, JobView, Limits, Message, Result, TranscriptPage
 from workflows.desk import AGENT, PHASE, STATUS
 
 FREE = Limits(rounds=None, tool_calls=None)
@@ -54,6 +59,29 @@ async def test_a_job_of_a_hundred_rounds_goes_through_many_runs_and_is_one_job(h
     assert 10 <= number <= 40
     assert [(row.agent, row.state, row.status) for row in rows] == [("a", "ended", "complete")]
     assert [len(request.transcript) for request in asked] == [1 + 2 * n for n in range(101)]
+
+
+async def test_neither_a_new_run_nor_a_reply_makes_a_worker_replay_the_run_before(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def noted(client: Temporal, job: str, run_id: str, start: int) -> TranscriptPage:
+        asked.append(run_id)
+        return await fetch_page(client, job, run_id, start)
+
+    monkeypatch.setattr(transcripts, "fetch_page", noted)
+    script, requests = watched(*[looks(f"k{n}") for n in range(20)], {"text": "done"}, {"text": "and again"})
+    async with host(Agent("a", script, tools=[look_up], limits=FREE), settings=OFTEN) as client:
+        job = await client.start("a", "go")
+        await job.outcome()
+        await client.reply(job.id, "more")
+        outcome = await job.outcome()
+        number = await until(lambda: runs(client, job), lambda count: count >= 3)
+
+    assert (outcome.answer, number >= 3) == ("and again", True)
+    assert [len(request.transcript) for request in requests] == [*(1 + 2 * n for n in range(21)), 43]
+    assert asked == []
 
 
 async def test_a_new_run_keeps_memo_and_search_attributes(host: Host) -> None:
@@ -278,7 +306,13 @@ async def test_a_job_that_was_reset_reads_its_own_transcript_not_the_cached_one(
 
     judge_transcript(transcript)
     assert (outcome.status, kinds(transcript)) == ("complete", "MTRTRTRT")
-    assert all(list(request.transcript) == transcript[: len(request.transcript)] for request in asked)
+    whole = _untimed(transcript)
+    assert all(_untimed(request.transcript) == whole[: len(request.transcript)] for request in asked)
+
+
+def _untimed(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What was said, without when and how fast: a call that is made again takes another time."""
+    return [entry.model_dump(exclude={"at", "seconds"}) for entry in entries]
 
 
 async def _reset(client: Client, job: Job, event: int) -> None:

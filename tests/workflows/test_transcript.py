@@ -31,6 +31,26 @@ def test_each_entry_is_handed_over_once() -> None:
     assert kinds(transcript.own) == "MMN"
 
 
+def test_what_no_call_was_handed_is_the_tail_that_the_next_run_hands_over_once() -> None:
+    first = filled("a", "b")
+    first.hand_over()
+    first.append(Note(text="c"), Message(text="d"))
+    second = Transcript([Segment(run_id="one", entries=4)], first.tail(1000))
+    unsaid = second.tail(1000)
+    handed, again = second.hand_over_tail(), second.hand_over_tail()
+
+    assert texts(handed) == texts(unsaid) == ["c", "d"]
+    assert (again, second.tail(1000), first.tail(10)) == ([], [], [])
+
+
+def test_a_run_that_adopts_everything_has_no_tail_left_to_hand_over() -> None:
+    transcript = Transcript([Segment(run_id="one", entries=1)], [Note(text="c")])
+    transcript.adopt([Note(text="c")])
+
+    assert transcript.hand_over_tail() == []
+    assert texts(transcript.hand_over()[1]) == ["c"]
+
+
 def test_what_is_too_large_is_not_handed_over_and_what_follows_is() -> None:
     transcript = filled("x" * HANDED_BYTES)
     large = transcript.hand_over()
