@@ -27,6 +27,7 @@ from activities.artifacts import Artifacts
 from activities.call_model import ModelCaller, Timing
 from activities.connection import NotConnected, logged_runtime, open_client
 from activities.containment import Contained
+from activities.deliver_notice import Notifier
 from activities.errors import DefinitionError
 from activities.idleness import Activity, until_idle
 from activities.models import Models
@@ -37,6 +38,7 @@ from activities.seconds import WORKER_IDLE, read_seconds
 from activities.threads import Threads
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
+from workflows.notice_delivery import NoticeDelivery
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
@@ -105,10 +107,11 @@ async def hosting(
     threads = Threads(settings.max_activities)
     caller = ModelCaller(app, models, Transcripts(), threads, settings)
     runner = ToolRunner(app, threads, settings.artifacts)
+    notifier = Notifier(app, settings.retry_seconds)
     worker = Worker(
         client,
         task_queue=task_queue,
-        workflows=[AgentJob],
+        workflows=[AgentJob, NoticeDelivery],
         activities=[
             caller.load_agent,
             caller.call_model,
@@ -117,6 +120,7 @@ async def hosting(
             runner.compute_tool,
             runner.describe_call,
             runner.check_arguments,
+            notifier.deliver_notice,
         ],
         workflow_runner=Sandbox(),
         interceptors=[Contained(), *interceptors],
@@ -130,6 +134,7 @@ async def hosting(
             yield worker
     finally:
         await models.close()
+        await notifier.close()
         threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -18,6 +18,7 @@ from activities.errors import DefinitionError
 from activities.output_schema import OutputSchema
 from activities.policy import Condition, Rule, as_rules, matching
 from activities.tools import Tool
+from activities.webhooks import Webhook, checked_webhooks, wanted
 from workflows.contracts import AgentSpec, Asking, JsonObject, Limits
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Agent:
     settings          go into the request body as they are: temperature, reasoning, …
     output_retries    how often an answer that does not fit `output` is sent back
     model_timeout     seconds for one model call
+    notify            webhooks that are told what comes up in its jobs: [Webhook("https://…")]
     closing_tokens    output tokens of the closing call's answer; a model that thinks gets more, to think with
     """
 
@@ -64,6 +66,7 @@ class Agent:
         output_retries: int = 2,
         model_timeout: float = 900.0,
         closing_tokens: int = 1000,
+        notify: Sequence[Webhook] = (),
     ) -> None:
         self.name = _checked_name(name)
         where = f"agent {name!r}"
@@ -83,6 +86,7 @@ class Agent:
         self.output_retries = output_retries
         self.model_timeout = model_timeout
         self.closing_tokens = closing_tokens
+        self.webhooks = checked_webhooks(where, notify)
         self._by_name = {tool.name: tool for tool in self.tools}
         numbers = {
             "max_output_tokens": (max_output_tokens, 1),
@@ -117,6 +121,7 @@ class Agent:
             closing=self.closing,
             output_retries=self.output_retries,
             model_seconds=self.model_timeout,
+            **({"notices": notices} if (notices := wanted(self.webhooks)) else {}),
         )
 
     def output_instructions(self) -> str:

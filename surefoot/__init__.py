@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from activities.tool_context import ToolContext as ToolContext
     from activities.tools import Tool as Tool
     from activities.tools import tool as tool
+    from activities.webhooks import Webhook as Webhook
     from surefoot.client import Client as Client
     from surefoot.job import Job as Job
     from workflows.contracts import Limits as Limits
@@ -35,6 +36,7 @@ _HOMES = {
     "Tool": "activities.tools",
     "ToolContext": "activities.tool_context",
     "ToolError": "activities.errors",
+    "Webhook": "activities.webhooks",
     "allow_if": "activities.policy",
     "ask_if": "activities.policy",
     "deny_if": "activities.policy",

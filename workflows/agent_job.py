@@ -87,8 +87,10 @@ class AgentJob:
             if not isinstance(error, Exception) and not is_cancelled_exception(error):
                 raise  # continue-as-new, and the eviction of this workflow from the cache
             end = await self._end_early(error)
+        self._desk.webhooks.tell_of_end(end)
         with suppress(asyncio.CancelledError):
             await self._desk.settled()
+        await self._desk.settled()  # a job is cancelled once: what that cut short is waited for now
         return self._end(end)
 
     def _has_message(self) -> bool:

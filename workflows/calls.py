@@ -131,6 +131,7 @@ class Calls:
         """Let the call wait for a person, who is shown `why`."""
         call.phase, call.asked_at = phase, workflow.now()
         call.problem = cut(why, PROBLEM_BYTES) if why else None
+        self.desk.webhooks.tell_of_call("decision_needed" if phase == "asking" else "unknown_outcome", call)
 
     def _put_to_people(self, call: CallState) -> None:
         """Use the decision that came before its call did, if one came; ask the tool what it would do."""

@@ -301,8 +301,14 @@ class LoadAgent(Record):
     agent: str
 
 
+NoticeEvent = Literal["decision_needed", "reminder", "escalated", "expired", "unknown_outcome", "job_ended"]
+
+
 class AgentSpec(Record):
-    """What the workflow needs to know of an agent; the rest stays on the worker."""
+    """What the workflow needs to know of an agent; the rest stays on the worker.
+
+    `notices` are the names of the webhooks that are told of an event, for those that any of them is told of.
+    """
 
     name: str
     limits: Limits
@@ -315,6 +321,7 @@ class AgentSpec(Record):
     heartbeat_seconds: float = 8.0
     history_events: int = 4000
     adopt_seconds: float = 43_200.0
+    notices: dict[NoticeEvent, list[str]] = {}
 
 
 class CallModel(Record):
@@ -552,6 +559,55 @@ class Steer(Record):
     id: str
     text: str
     by: str | None = None
+
+
+# --- notices ------------------------------------------------------------------------------------
+
+
+class Notice(Record):
+    """What webhooks are told of a job at one moment. No arguments: a delivery that may show them asks the job.
+
+    `id` is the same for all attempts to deliver it. `webhooks` are names that the worker's app knows. `status`,
+    `summary` and `answer` come with the job's end.
+    """
+
+    id: str
+    event: NoticeEvent
+    at: datetime
+    job: str
+    agent: str
+    webhooks: list[str] = []
+    tenant: str | None = None
+    call: str | None = None
+    tool: str | None = None
+    digest: str | None = None
+    asked_at: datetime | None = None
+    expires_at: datetime | None = None
+    approvers: list[str] = []
+    self_approval: bool = True
+    risk: str | None = None
+    status: Status | None = None
+    summary: str | None = None
+    answer: str | None = None
+
+
+class Notices(Record):
+    """The input of a `NoticeDelivery`: what came up in a job at one moment."""
+
+    notices: list[Notice]
+
+
+class DeliverNotice(Record):
+    """One notice for one webhook."""
+
+    notice: Notice
+    webhook: str
+
+
+class NoticeEnd(Record):
+    """What became of a notice. `stale`: it was decided before anybody was told. `gone`: the endpoint wants no more."""
+
+    status: Literal["delivered", "stale", "gone"]
 
 
 # --- the job ------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ class Deadlines:
                 while (following := reminder_at(call)) is not None and following <= now:
                     call.reminded += 1
                 self._desk.note("reminded", call)
+                self._desk.webhooks.tell_of_call("reminder", call)
 
     def _asking(self) -> list[CallState]:
         return [call for call in self._state.calls if call.phase == "asking"]
@@ -42,9 +43,11 @@ class Deadlines:
         if asking.on_timeout == "escalate":
             call.escalated_at, call.votes = now, []
             self._desk.note("escalated", call, text=f"to {', '.join(asking.escalate_to)}")
+            self._desk.webhooks.tell_of_call("escalated", call)
             return
         seconds = f"{asking.expires:g}"
         self._desk.note("expired", call, text=f"nobody decided within {seconds} seconds")
+        self._desk.webhooks.tell_of_call("expired", call)
         finish(call, "expired", words.EXPIRED.format(seconds=seconds))
         if asking.on_timeout == "fail":
             self._state.closing = "tool_failure"

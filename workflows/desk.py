@@ -35,6 +35,7 @@ from workflows.contracts import (
 )
 from workflows.failures import FAILED, reason
 from workflows.gate import PROBLEM_BYTES, Gate
+from workflows.notices import Announcer
 from workflows.outcomes import cut
 from workflows.received import refusal, unanswered
 from workflows.transcript import Transcript
@@ -78,6 +79,7 @@ class Desk:
         self._too_big = self._ended = False
         self._begun = workflow.info().get_current_history_length()
         self._early: set[asyncio.Task[None]] = set()
+        self.webhooks = Announcer(state)
 
     # --- what people see
 
@@ -182,8 +184,10 @@ class Desk:
         self._gate.forget_early(decision)
 
     async def settled(self) -> None:
-        """Until every decision that was sent has been carried out or refused."""
-        await workflow.wait_condition(lambda: not self._early and workflow.all_handlers_finished())
+        """Until every decision that was sent has been carried out or refused, and every notice is on its way."""
+        await workflow.wait_condition(
+            lambda: not self._early and not self.webhooks and workflow.all_handlers_finished()
+        )
 
     async def _check_edit(self, decision: Decision) -> tuple[JsonObject, str]:
         call = self._gate.check(decision)

@@ -18,6 +18,9 @@ INTERRUPTIONS = 30
 SLACK = timedelta(seconds=30)
 """What an attempt may take beside the function that it runs."""
 
+NOTICE_DAYS = 3
+"""How long an endpoint may be out of order before a notice for it is given up."""
+
 
 class Options(TypedDict):
     start_to_close_timeout: timedelta
@@ -31,6 +34,10 @@ class Brief(TypedDict):
     retry_policy: RetryPolicy
 
 
+class Patient(Brief):
+    schedule_to_close_timeout: timedelta
+
+
 LOCAL = Brief(
     start_to_close_timeout=timedelta(seconds=30),
     retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=100), maximum_attempts=3),
@@ -42,6 +49,13 @@ LOOKS = 15
 SEARCH = Brief(
     start_to_close_timeout=timedelta(seconds=30),
     retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), backoff_coefficient=1.0, maximum_attempts=LOOKS),
+)
+
+NOTICE = Patient(
+    # The activity itself says how long to wait after a failure; these are for attempts that were lost with a worker.
+    start_to_close_timeout=timedelta(seconds=30),
+    schedule_to_close_timeout=timedelta(days=NOTICE_DAYS),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(hours=1)),
 )
 
 

@@ -11,9 +11,11 @@ from workflows.contracts import (
     CallDescription,
     CallModel,
     CheckArguments,
+    DeliverNotice,
     DescribeCall,
     LoadAgent,
     ModelReply,
+    NoticeEnd,
     ReadSegment,
     RunTool,
     ToolReply,
@@ -60,4 +62,10 @@ async def describe_call(request: DescribeCall) -> CallDescription:
 @activity.defn
 async def check_arguments(request: CheckArguments) -> ArgumentsCheck:
     """Local: are edited arguments valid for the same tool?"""
+    raise NotImplementedError
+
+
+@activity.defn
+async def deliver_notice(request: DeliverNotice) -> NoticeEnd:
+    """Tell one webhook of one notice."""
     raise NotImplementedError

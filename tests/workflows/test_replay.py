@@ -21,6 +21,7 @@ from tests.histories.scenarios import SCENARIOS, Scenario, agents, played, waits
 from tests.waiting import until
 from workflows import words
 from workflows.agent_job import AgentJob
+from workflows.notice_delivery import NoticeDelivery
 from workflows.calls import Calls
 from workflows.contracts import CallState
 from workflows.pace import Pace
@@ -42,7 +43,9 @@ def history(name: str) -> WorkflowHistory:
 
 
 async def replay(*histories: WorkflowHistory) -> None:
-    replayer = Replayer(workflows=[AgentJob], workflow_runner=Sandbox(), data_converter=data_converter({}))
+    replayer = Replayer(
+        workflows=[AgentJob, NoticeDelivery], workflow_runner=Sandbox(), data_converter=data_converter({})
+    )
     for each in histories:
         await replayer.replay_workflow(each)
 
