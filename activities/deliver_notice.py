@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from temporalio import activity
-from temporalio.client import WorkflowQueryRejectedError
+from temporalio.client import WorkflowExecutionStatus, WorkflowQueryRejectedError
 from temporalio.common import QueryRejectCondition
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
@@ -57,6 +57,7 @@ class Notifier:
         notice, webhook = request.notice, self._webhook(request)
         waits, pending = await _look(notice)
         if not waits:
+            log.info("notice %s (%s) of job %s is stale", notice.id, notice.event, notice.job)
             return NoticeEnd(status="stale")
         try:
             links = Links.from_environment(self._environment)
@@ -130,8 +131,9 @@ async def _look(notice: Notice) -> tuple[bool, Pending | None]:
             reject_condition=QueryRejectCondition.NOT_OPEN,
             rpc_timeout=LOOK,
         )
-    except WorkflowQueryRejectedError:
-        return False, None  # the job has ended
+    except WorkflowQueryRejectedError as error:
+        # The job has ended, unless it only went on in a new run while it was asked.
+        return error.status == WorkflowExecutionStatus.CONTINUED_AS_NEW, None
     except Exception as error:
         log.info("notice %s: job %s does not say what waits (%s)", notice.id, notice.job, said(error, 200))
         return True, None

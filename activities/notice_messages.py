@@ -75,7 +75,7 @@ def facts(notice: Notice) -> list[tuple[str, str]]:
         "Tool": notice.tool,
         "Job": notice.job,
         "Tenant": notice.tenant,
-        "Risk": notice.risk,
+        "Risk": notice.risk if notice.risk != "normal" else None,
         "Status": notice.status,
         "Who decides": ", ".join(notice.approvers) or None,
         **{label: at.isoformat(sep=" ", timespec="minutes") if at else None for label, at in times.items()},

@@ -585,7 +585,7 @@ class Notice(Record):
     expires_at: datetime | None = None
     approvers: list[str] = []
     self_approval: bool = True
-    risk: str | None = None
+    risk: Risk = "normal"
     status: Status | None = None
     summary: str | None = None
     answer: str | None = None

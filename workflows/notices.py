@@ -43,6 +43,7 @@ class Announcer:
             expires_at=approval.expires_at(call),
             approvers=approval.approvers(call),
             **({} if asking.self_approval else {"self_approval": False}),
+            **({"risk": asking.risk} if asking.risk != "normal" else {}),
         )
 
     def tell_of_end(self, end: Outcome) -> None:
@@ -63,6 +64,7 @@ class Announcer:
                 job=workflow.info().workflow_id,
                 agent=self._state.agent,
                 webhooks=webhooks,
+                **({"tenant": self._state.tenant} if self._state.tenant else {}),
                 **given,
             )
         )

@@ -82,6 +82,7 @@ async def test_a_decision_that_is_needed_and_the_end_of_the_job_are_told_and_sig
             "digest": pending.digest,
             "asked_at": verified["data"]["asked_at"],
             "self_approval": True,
+            "risk": "normal",
         },
     }
     assert standardwebhooks.Webhook(SECRET).verify(end.body, end.headers)["data"]["status"] == "complete"
@@ -156,7 +157,8 @@ async def test_an_unknown_outcome_is_told(host: Host) -> None:
         raise OutcomeUnknown
 
     async with receiver() as endpoint:
-        async with host(writer("w", [call("send")], tools=[send], notify=[Webhook(endpoint.url)])) as client:
+        agent = writer("w", [call("send")], tools=[send], notify=[Webhook(endpoint.url)])
+        async with host(agent) as client:
             job, (pending,) = await started(client, "w")
             (doubtful,) = await endpoint.got(1)
             await job.resolve(Resolution(call=pending.call, choice="happened", result="sent", by="ann"))

@@ -21,9 +21,9 @@ from tests.histories.scenarios import SCENARIOS, Scenario, agents, played, waits
 from tests.waiting import until
 from workflows import words
 from workflows.agent_job import AgentJob
-from workflows.notice_delivery import NoticeDelivery
 from workflows.calls import Calls
 from workflows.contracts import CallState
+from workflows.notice_delivery import NoticeDelivery
 from workflows.pace import Pace
 
 FOLDER = Path(scenarios.__file__).parent
