@@ -72,6 +72,7 @@ class Client:
         message: str,
         *,
         id: str | None = None,
+        key: str | None = None,
         limits: Limits | None = None,
         total: Limits | None = None,
         model: str | None = None,
@@ -82,13 +83,12 @@ class Client:
     ) -> Job:
         """Start a job, or find the one that was started under the same `id` with the same agent and message.
 
+        An idempotency `key`, in place of an `id`, finds the job that was started with it and with all else the same.
         `limits` changes the fields that it was given; the agent's own stay for the others. `delay` lets the job begin
         later. `tenant` is for whom the job works, `tags` are words to find it by. Raises `JobConflict` if the id
         belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for a tenant or tag that can't be.
         """
         message = checked(message)
-        job = _new_id(agent) if id is None else id
-        print_ = hashlib.sha256(f"{agent}\n{message}".encode()).hexdigest()
         start = JobStart(
             agent=agent,
             message=message,
@@ -98,6 +98,12 @@ class Client:
             model=model,
             **marks(tenant, tags),
         )
+        if key is not None:
+            job = f"{agent}-{_digest(agent, key)[:20]}"
+            print_ = _digest(start.model_dump_json(exclude={"by"}), str(delay))
+        else:
+            job = _new_id(agent) if id is None else id
+            print_ = _digest(agent, message)
         memo = {"print": print_}
         try:
             await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
@@ -227,6 +233,10 @@ def _search_attributes(start: JobStart) -> TypedSearchAttributes:
     if marked.tags:
         found.append(SearchAttributePair(TAGS, marked.tags))
     return TypedSearchAttributes(found)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _new_id(agent: str) -> str:

@@ -43,6 +43,8 @@ from workflows.contracts import (
 from workflows.desk import seen_of
 
 POLL_SECONDS = 0.25
+PAST_THE_END = 2**31
+"""An entry number that no run reaches: its page has no entries, but says how many there are."""
 
 
 class Job:
@@ -81,6 +83,11 @@ class Job:
     async def has_ended(self) -> bool:
         """Asked of the server alone: no worker need be up. Raises `NoSuchJob`."""
         return (await self._describe()).status != WorkflowExecutionStatus.RUNNING
+
+    async def mark(self) -> object:
+        """Equal to an earlier one if nothing happened in between. Asked of the server alone; raises `NoSuchJob`."""
+        description = await self._describe()
+        return description.run_id, description.history_length, description.status
 
     async def queue(self) -> str:
         """The task queue that the job's workers serve."""
@@ -131,29 +138,36 @@ class Job:
         """Everything that the job keeps, in order, from entry number `start` on: what was said, and who did what."""
         return await self.entries(await self.segments(), start)
 
-    async def entries(self, segments: Sequence[Segment], start: int = 0) -> list[Logged]:
-        """What lies in these segments of the job, from entry number `start` on."""
+    async def read(self, start: int, most: int) -> tuple[list[Logged], int]:
+        """At most so many entries from number `start` on, and how many there are in all."""
+        segments = await self.segments()
+        return await self.entries(segments, start, most), sum(segment.entries for segment in segments)
+
+    async def entries(self, segments: Sequence[Segment], start: int = 0, most: int | None = None) -> list[Logged]:
+        """What lies in these segments of the job, from entry number `start` on, at most `most` if that is given."""
         entries: list[Logged] = []
         for segment in segments:
-            entries += await self._entries(segment, min(start, segment.entries))
+            left = segment.entries if most is None else most - len(entries)
+            entries += await self._entries(segment, min(start, segment.entries), left)
             start = max(0, start - segment.entries)
         return entries
 
     async def segments(self) -> list[Segment]:
         """Where the job's entries lie: in earlier runs, in those of a job that it was forked from, in its last run."""
         description = await self._describe()
-        first = await self._page(description.run_id, 0)
-        return [*first.earlier, Segment(run_id=description.run_id, entries=first.total)]
+        empty = await self._page(description.run_id, PAST_THE_END)
+        return [*empty.earlier, Segment(run_id=description.run_id, entries=empty.total)]
 
-    async def _entries(self, segment: Segment, start: int) -> list[Logged]:
+    async def _entries(self, segment: Segment, start: int, most: int) -> list[Logged]:
         entries: list[Logged] = []
+        wanted = min(most, segment.entries - start)
         home = self if segment.job is None else Job(self._temporal, segment.job, answer_within=self.answer_within)
-        while start + len(entries) < segment.entries:
+        while len(entries) < wanted:
             page = await home._page(segment.run_id, start + len(entries))
             if not page.entries:
                 break
             entries += page.entries
-        return entries[: segment.entries - start]
+        return entries[:wanted]
 
     async def _page(self, run_id: str, start: int) -> TranscriptPage:
         page: TranscriptPage = await self._ask("transcript", TranscriptPage, run_id, start)

@@ -89,7 +89,7 @@ async def list_jobs(temporal: Temporal, wanted: JobFilter, *, limit: int) -> lis
             if run.id in seen:
                 continue
             seen.add(run.id)
-            row = await _row(run)
+            row = await row_of(run)
             if wanted.state in (None, row.state):
                 rows.append(row)
             if len(rows) == limit:
@@ -97,7 +97,7 @@ async def list_jobs(temporal: Temporal, wanted: JobFilter, *, limit: int) -> lis
     return rows
 
 
-async def _row(run: WorkflowExecution) -> JobRow:
+async def row_of(run: WorkflowExecution) -> JobRow:
     attributes = run.typed_search_attributes
     ended = run.status is not None and run.status != WorkflowExecutionStatus.RUNNING
     started, problem = run.start_time, None

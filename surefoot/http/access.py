@@ -33,6 +33,14 @@ class Vouched:
     until: float
 
 
+@dataclass(frozen=True)
+class SignedIn:
+    """A person whose session was opened, and what its forms must carry."""
+
+    person: Person
+    csrf: str
+
+
 class Issuer(Protocol):
     """Somebody else who says who a token belongs to."""
 
@@ -96,19 +104,21 @@ class Access:
         session = None if self.is_open else self.session(request)
         return self.sessions.csrf(session) if session else ""
 
-    async def sign_in(self, request: Request, token: str, response: Response) -> Person:
+    async def sign_in(self, request: Request, token: str, response: Response) -> SignedIn:
         """Open a session for whose token this is, with its cookie on `response`. Raises `Refusal`, alike for all."""
         self._must_be_ours(request)
+        if self.everybody is not None:
+            return SignedIn(self.everybody, "")
         wait = self.failures.wait(_address(request))
         if wait > 0:
             raise _too_many(wait)
         found = await self._bearer(request, "bearer", token)
         known = self.tokens.find(token) if self.tokens else None
-        cookie = self.sessions.open(found.person, key=known.key if known else None, until=found.until)
+        cookie, session = self.sessions.open(found.person, key=known.key if known else None, until=found.until)
         response.set_cookie(
             self.sessions.cookie, cookie, SECONDS, secure=self.sessions.secure, httponly=True, samesite="strict"
         )
-        return found.person
+        return SignedIn(found.person, self.sessions.csrf(session))
 
     def sign_out(self, request: Request, response: Response) -> None:
         """End the browser's session."""

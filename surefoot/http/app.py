@@ -3,35 +3,43 @@
 Middleware is listed from the outside in: what refuses must stand inside of what puts headers on every answer.
 """
 
+from importlib.metadata import version
+
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
+from activities.artifacts import Artifacts
 from surefoot.client import Client
-from surefoot.http import problems
+from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
 from surefoot.http.origins import Hosts
 from surefoot.http.paths import Segments
 from surefoot.http.shield import Bodies, Shield
+from surefoot.http.streams import Streams
 
 API = "/api/v1"
 
 
-def create_app(client: Client, access: Access, *, temporal_ui: str | None = None) -> FastAPI:
-    """The HTTP API of the jobs that `client` reaches. `temporal_ui` is where Temporal's own pages are."""
+def create_app(
+    client: Client, access: Access, *, temporal_ui: str | None = None, artifacts: Artifacts | None = None
+) -> FastAPI:
+    """The HTTP API of the jobs that `client` reaches. `temporal_ui` is where Temporal's own pages are.
+
+    `artifacts` has the whole outputs of tools; without it that is the folder that the environment names.
+    """
     hosts = [Middleware(Hosts, names=access.hosts)] if access.hosts is not None else []
     app = FastAPI(
         title="Surefoot",
+        version=version("surefoot"),
         docs_url=None,
         redoc_url=None,
-        openapi_url="/openapi.json",
+        openapi_url=None,
         middleware=[Middleware(Shield), *hosts, Middleware(Bodies), Middleware(Segments)],
     )
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui
+    app.state.artifacts, app.state.streams = artifacts or Artifacts.from_environment(), Streams()
     problems.install(app)
-
-    @app.get("/healthz", tags=["server"], include_in_schema=False)
-    async def healthz() -> dict[str, str]:
-        """This process answers."""
-        return {"status": "ok"}
-
+    for router in (signing.router, inbox.router, reading.router, jobs.router):
+        app.include_router(router, prefix=API)
+    app.include_router(documents.router)
     return app

@@ -1,6 +1,6 @@
 """Ids in paths: a job may be called anything, also with slashes in it, so `%2F` is part of an id and no separator.
 
-Servers hand over the path decoded, where the two can't be told apart. Routes say `{job:id}`.
+Servers hand over the path decoded, where the two can't be told apart. Routes say `JOB` and `CALL`.
 """
 
 from urllib.parse import quote, unquote
@@ -23,6 +23,8 @@ class _Id(Convertor[str]):
 
 
 register_url_convertor("id", _Id())
+JOB, CALL = "{job:id}", "{call:id}"
+"""For the paths of routes."""
 
 
 class Segments:

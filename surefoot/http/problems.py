@@ -17,7 +17,6 @@ from starlette.exceptions import HTTPException
 from temporalio.service import RPCError, RPCStatusCode
 
 from surefoot import errors
-from surefoot.rpc import UNREACHED
 from workflows.contracts import Decided
 
 log = logging.getLogger(__name__)
@@ -35,22 +34,23 @@ class Kind:
     status: int
     slug: str
     title: str
-    retry: bool = False
 
 
 NO_JOB = Kind(404, "no-such-job", "There is no such job")
 ENDED = Kind(409, "job-ended", "The job has ended")
+UNUSABLE = Kind(400, "unusable", "This can't be used")
 FAULT = Kind(500, "fault", "A fault of Surefoot itself")
 
 ERRORS: dict[type[errors.SurefootError], Kind] = {
-    errors.ServerNotReached: Kind(503, "server-not-reached", "The Temporal server does not answer", retry=True),
-    errors.NoWorker: Kind(503, "no-worker", "No worker answers", retry=True),
+    errors.ServerNotReached: Kind(503, "server-not-reached", "The Temporal server does not answer"),
+    errors.NoWorker: Kind(503, "no-worker", "No worker answers"),
     errors.NoSuchJob: NO_JOB,
     errors.NoSuchRound: Kind(404, "no-such-round", "The job has no such round"),
     errors.JobConflict: Kind(409, "job-conflict", "The id belongs to another job"),
     errors.JobRunning: Kind(409, "job-running", "The job has not ended"),
     errors.JobEnded: ENDED,
     errors.TooLarge: Kind(413, "too-large", "Too large"),
+    errors.WrongValue: Kind(422, "wrong-value", "No job can have this"),
     errors.Unreadable: Kind(500, "unreadable", "The job can't be read here"),
 }
 """Every error that people cause or can do something about; subclasses are of the kind of their base."""
@@ -65,6 +65,13 @@ REFUSALS: dict[str, Kind] = {
     "TooLarge": ERRORS[errors.TooLarge],
 }
 """Kinds of `DecisionRefused`."""
+
+
+CAUSES: dict[RPCStatusCode, Kind] = {
+    RPCStatusCode.INVALID_ARGUMENT: UNUSABLE,
+    RPCStatusCode.RESOURCE_EXHAUSTED: Kind(503, "server-busy", "The Temporal server is busy"),
+}
+"""What the server said where that has no error of its own in `ERRORS`."""
 
 
 class Fault(BaseModel):
@@ -87,6 +94,14 @@ class Problem(BaseModel):
     faults: list[Fault] | None = Field(default=None, description="With invalid-request: each thing that is wrong.")
 
 
+_SCHEMA = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"description": HTTPStatus(status).phrase, **_SCHEMA}
+    for status in (400, 401, 403, 404, 408, 409, 413, 421, 422, 429, 500, 503)
+}
+"""What any route of the API may answer instead, for the OpenAPI document."""
+
+
 class Refusal(Exception):
     """A request that is refused for a reason of HTTP's own: who asks, how, how often."""
 
@@ -100,13 +115,11 @@ def kind_of(error: Exception) -> Kind:
     """What kind of problem an error is."""
     if isinstance(error, errors.DecisionRefused):
         return REFUSALS.get(error.kind, REFUSALS["NotAllowed"])
-    if isinstance(error, RPCError):
-        if error.status in UNREACHED:
-            return ERRORS[errors.ServerNotReached]
-        return Kind(400, "invalid-request", "Refused") if error.status == RPCStatusCode.INVALID_ARGUMENT else FAULT
     for known in type(error).__mro__:
         if known in ERRORS:
             return ERRORS[known]
+    if isinstance(error, errors.SurefootError):
+        return CAUSES.get(error.__cause__.status, FAULT) if isinstance(error.__cause__, RPCError) else UNUSABLE
     return FAULT
 
 
@@ -154,7 +167,6 @@ def install(app: FastAPI) -> None:
 
     app.add_exception_handler(errors.SurefootError, known)
     app.add_exception_handler(Refusal, known)
-    app.add_exception_handler(RPCError, known)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
 

@@ -44,18 +44,19 @@ class Sessions:
         """The cookie's name. With the prefix browsers take it from no other host and over nothing but TLS."""
         return "__Host-surefoot" if self.secure else "surefoot"
 
-    def open(self, person: Person, *, key: str | None = None, until: float | None = None) -> str:
-        """The cookie of a new session, which ends at `until` at the latest."""
+    def open(self, person: Person, *, key: str | None = None, until: float | None = None) -> tuple[str, Session]:
+        """A new session, which ends at `until` at the latest, and its cookie."""
         now = self._clock()
-        end = min(now + SECONDS, until or now + SECONDS)
+        end = int(min(now + SECONDS, until or now + SECONDS))
+        session = Session(secrets.token_urlsafe(16), person, key, end)
         claims = {
-            "jti": secrets.token_urlsafe(16),
+            "jti": session.id,
             "sub": person.name,
             "roles": sorted(person.roles),
-            "exp": int(end),
+            "exp": end,
             **({"key": key} if key else {}),
         }
-        return jwt.encode(claims, self._secret, algorithm=ALGORITHM)
+        return jwt.encode(claims, self._secret, algorithm=ALGORITHM), session
 
     def read(self, cookie: str) -> Session | None:
         """The session of a cookie that was signed here, has not run out and was not ended."""

@@ -1,0 +1,95 @@
+"""What callers get, where it is not a value of `workflows/contracts.py` itself."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from surefoot.http.people import Permission
+from surefoot.http.problems import Problem
+from surefoot.lists import InboxItem, JobRow
+from workflows.contracts import Audit, Decided, Entry
+
+Cursor = str | None
+NEXT = Field(default=None, description="Give this as `cursor` to get what follows; null at the end.")
+
+
+class JobRef(BaseModel):
+    """A job, by its id."""
+
+    job: str
+
+
+class JobPage(BaseModel):
+    """A page of jobs, the newest first."""
+
+    jobs: list[JobRow]
+    next: Cursor = NEXT
+
+
+class NumberedEntry(BaseModel):
+    """An entry with its number, which never changes."""
+
+    number: int
+    entry: Entry
+
+
+class NumberedAudit(BaseModel):
+    """An entry of the audit with its number, which never changes."""
+
+    number: int
+    entry: Audit
+
+
+class TranscriptPage(BaseModel):
+    """A page of what was said. Numbers that are missing belong to the audit."""
+
+    entries: list[NumberedEntry]
+    next: int | None = Field(default=None, description="Give this as `start` to get what follows; null at the end.")
+
+
+class AuditPage(BaseModel):
+    """A page of who did what. Numbers that are missing belong to the transcript."""
+
+    entries: list[NumberedAudit]
+    next: int | None = Field(default=None, description="Give this as `start` to get what follows; null at the end.")
+
+
+class InboxPage(BaseModel):
+    """A page of calls that wait for a person, the oldest first."""
+
+    items: list[InboxItem]
+    next: Cursor = NEXT
+
+
+class Taken(BaseModel):
+    """What became of a decision: `applied`, or `sent`: the server keeps it until a worker is up."""
+
+    job: str
+    call: str
+    status: Literal["applied", "sent"]
+    decided: Decided | None = None
+
+
+class TakenOrNot(BaseModel):
+    """What became of one decision of many; `refused` ones changed nothing, and `problem` says why."""
+
+    job: str
+    call: str
+    status: Literal["applied", "sent", "refused"]
+    decided: Decided | None = None
+    problem: Problem | None = None
+
+
+class ManyTaken(BaseModel):
+    """One result for each decision, in their order."""
+
+    results: list[TakenOrNot]
+
+
+class Me(BaseModel):
+    """Who a request comes from, and what that person may do."""
+
+    name: str
+    roles: list[str]
+    permissions: list[Permission]
+    csrf: str = Field(default="", description="With a session: what X-CSRF-Token must say.")
