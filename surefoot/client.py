@@ -23,9 +23,10 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning
 from surefoot.forking import forked
+from surefoot.inbox import InboxItem, InboxPage, list_inbox
 from surefoot.job import Job
 from surefoot.leaving import let_threads_finish_at_exit
-from surefoot.lists import InboxItem, JobFilter, JobRow, list_inbox, list_jobs
+from surefoot.lists import JobFilter, JobRow, list_jobs
 from surefoot.rpc import reaching
 from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.texts import checked, marks, named, quoted
@@ -218,7 +219,17 @@ class Client:
 
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:
         """Every call that waits for a person, oldest first; `problem` says what can't be shown of one."""
-        return await list_inbox(self.temporal, limit=limit)
+        page = await list_inbox(self.temporal, jobs=limit)
+        return sorted(page.items, key=lambda item: item.asked_at)[:limit]
+
+    async def inbox_page(
+        self, *, jobs: int = 50, after: str | None = None, agent: str | None = None, tenant: str | None = None
+    ) -> InboxPage:
+        """What waits in the `jobs` jobs that have waited for longest, and `after`, with which the next page begins.
+
+        As quick for a hundred thousand jobs as for fifty. Raises `WrongValue` for an `after` that no page ended with.
+        """
+        return await list_inbox(self.temporal, jobs=jobs, after=after, agent=agent, tenant=tenant)
 
 
 def _search_attributes(start: JobStart) -> TypedSearchAttributes:

@@ -1,26 +1,19 @@
-"""Lists over many jobs, from what the server itself keeps: visibility and the memo that each job writes of itself."""
+"""The list of jobs, from what the server itself keeps of them: no job is asked, and no worker need be up."""
 
-import asyncio
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from temporalio.common import SearchAttributeKey
 
-from surefoot.errors import SurefootError, Unreadable
-from surefoot.job import Job
+from surefoot.errors import Unreadable
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
-from workflows.contracts import Pending, Record
+from workflows.contracts import Record
 from workflows.desk import AGENT, PHASE, STATUS, TAGS, TENANT
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
-ASKED_AT_ONCE = 20
-SHOWN_WITHIN = timedelta(seconds=3)
-"""How long a list waits for a job that must be asked itself."""
-
-NONE: list[dict[str, Any]] = []
 ENDS = {
     WorkflowExecutionStatus.FAILED: "failed",
     WorkflowExecutionStatus.TERMINATED: "failed",
@@ -72,12 +65,6 @@ class JobFilter(Record):
         return " AND ".join(wanted)
 
 
-class InboxItem(Pending):
-    """A pending call, with the job that it belongs to."""
-
-    job: str
-
-
 async def list_jobs(temporal: Temporal, wanted: JobFilter, *, limit: int) -> list[JobRow]:
     rows: list[JobRow] = []
     if (query := wanted.query()) is None:
@@ -116,62 +103,4 @@ async def row_of(run: WorkflowExecution) -> JobRow:
         problem=problem,
         tenant=attributes.get(TENANT),
         tags=tuple(attributes.get(TAGS) or ()),
-    )
-
-
-async def list_inbox(temporal: Temporal, *, limit: int) -> list[InboxItem]:
-    waiting: list[WorkflowExecution] = []
-    query = f"{OUR_JOBS} AND ExecutionStatus = 'Running' AND {PHASE.name} IN ('waiting', 'paused')"
-    with reaching("?"):
-        async for run in temporal.list_workflows(query):
-            waiting.append(run)
-            if len(waiting) == limit:
-                break
-    places = asyncio.Semaphore(ASKED_AT_ONCE)
-    found = await asyncio.gather(*(_pending(temporal, run, places) for run in waiting))
-    items = [InboxItem(job=run.id, **dict(each)) for run, calls in zip(waiting, found, strict=True) for each in calls]
-    return sorted(items, key=lambda item: item.asked_at)[:limit]
-
-
-async def _pending(temporal: Temporal, run: WorkflowExecution, places: asyncio.Semaphore) -> list[Pending]:
-    """From the memo where it holds everything, else from the job itself, else what the memo has."""
-    try:
-        with reaching(run.id):
-            briefs = await run.memo_value("pending", NONE, type_hint=list[dict[str, Any]]) or []
-            known = [_from_brief(brief) for brief in briefs]
-            all_whole = all(brief["whole"] for brief in briefs)
-            left_out = await run.memo_value("pending_left_out", 0, type_hint=int)
-    except Unreadable as error:
-        return [_unread(run, error)]
-    if all_whole and not left_out:
-        return known
-    try:
-        async with places:
-            return await Job(temporal, run.id, answer_within=SHOWN_WITHIN).all_pending()
-    except SurefootError as error:
-        # That it is not all must be seen, since a person is about to decide on it.
-        cut = {"problem": f"not all of this call can be shown: {error}"}
-        return [
-            call if brief["whole"] else call.model_copy(update=cut) for call, brief in zip(known, briefs, strict=True)
-        ]
-
-
-def _from_brief(brief: dict[str, Any]) -> Pending:
-    """What the memo holds of a call."""
-    return Pending.model_validate({**brief, "arguments": brief["arguments"] or {}})
-
-
-def _unread(run: WorkflowExecution, error: Unreadable) -> Pending:
-    """In the place of calls that may wait in a job and can't be read: whoever decides must know that there are some."""
-    return Pending(
-        call="?",
-        kind="decision",
-        agent=run.typed_search_attributes.get(AGENT) or "?",
-        tool="?",
-        arguments={},
-        digest="",
-        asked_at=run.start_time,
-        allowed=[],
-        problem=str(error),
-        tenant=run.typed_search_attributes.get(TENANT),
     )

@@ -5,7 +5,8 @@ written here, so that they can't disagree with the state they are derived from.
 """
 
 import asyncio
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from pydantic_core import to_json
@@ -45,7 +46,8 @@ PHASE = SearchAttributeKey.for_keyword("SurefootState")
 STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
 TENANT = SearchAttributeKey.for_keyword("SurefootTenant")
 TAGS = SearchAttributeKey.for_keyword_list("SurefootTags")
-ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS)
+ASKED_AT = SearchAttributeKey.for_datetime("SurefootAskedAt")
+ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT)
 """What lists find jobs by. A server has to know them before the first job starts."""
 
 CARRY_BYTES = 1_500_000
@@ -94,8 +96,13 @@ class Desk:
         # A command behind the one that ends the run would be refused, and the run never end.
         if self._ended or now == self._shown:
             return
+        changes: list[SearchAttributeUpdate[Any]] = []
         if now[0] != self._shown[0]:
-            workflow.upsert_search_attributes([PHASE.value_set(now[0])])
+            changes.append(PHASE.value_set(now[0]))
+        if now[1] and _oldest(now[1]) != _oldest(self._shown[1]):
+            changes.append(ASKED_AT.value_set(_oldest(now[1])))
+        if changes:
+            workflow.upsert_search_attributes(changes)
         if now[1] != self._shown[1]:
             told = fitting([brief(pending) for pending in now[1][:MEMO_CALLS]], MEMO_BYTES)
             workflow.upsert_memo({"pending": told or None, "pending_left_out": (len(now[1]) - len(told)) or None})
@@ -269,6 +276,11 @@ class Desk:
 
     def turn_ended(self) -> None:
         self._too_big = False
+
+
+def _oldest(pending: Sequence[Pending]) -> datetime:
+    """Since when a job waits. Without pending calls nobody looks at it: the phase says that nothing waits."""
+    return min((each.asked_at for each in pending), default=datetime.min.replace(tzinfo=UTC))
 
 
 def seen_of(state: JobState) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic_core import to_json
 
 from surefoot.cli.output import write_json
-from surefoot.lists import InboxItem
+from surefoot.inbox import InboxItem
 from workflows.contracts import JobView, Outcome
 
 

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from surefoot.cli.output import discard, escaped, write, write_answer
-from surefoot.lists import InboxItem, JobRow
+from surefoot.inbox import InboxItem
+from surefoot.lists import JobRow
 from surefoot.texts import quoted
 from workflows.contracts import (
     Audit,

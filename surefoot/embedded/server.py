@@ -26,6 +26,7 @@ SEARCH_ATTRIBUTES = {
     "SurefootStatus": "Keyword",
     "SurefootTenant": "Keyword",
     "SurefootTags": "KeywordList",
+    "SurefootAskedAt": "Datetime",
 }
 """What lists find jobs by: name → Temporal's type."""
 

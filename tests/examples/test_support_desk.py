@@ -11,8 +11,8 @@ from activities.errors import InvalidArguments, ToolCancelled, ToolError
 from activities.tool_context import ToolContext
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
+from surefoot.inbox import InboxItem
 from surefoot.job import Job
-from surefoot.lists import InboxItem
 from tests.conftest import QUICK
 from tests.examples.conftest import Example, Load, Log, tool_of
 from tests.waiting import until

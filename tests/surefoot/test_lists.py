@@ -4,7 +4,12 @@ import asyncio
 import uuid
 from datetime import timedelta
 
+import pytest
+
+from surefoot import inbox
 from surefoot.client import Client
+from surefoot.errors import WrongValue
+from surefoot.inbox import InboxItem
 from surefoot.lists import JobRow
 from tests.conftest import Host
 from tests.waiting import until
@@ -137,3 +142,56 @@ async def test_a_job_that_begins_later_is_listed_and_can_be_cancelled_before(hos
     assert (row.job, row.state) == (job.id, "running")
     assert last.outcome is not None
     assert last.outcome.status == "cancelled"
+
+
+async def test_pages_of_the_inbox_are_oldest_first_and_have_every_call_once(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "AGES", [])
+    agent, count = fresh(), 23
+    rounds = [[call("save", key="a"), call("save", key="b")]]
+    async with host(writer(agent, *rounds, tools=[Ledger().tool()])) as client:
+        jobs = [await client.start(agent, "go", tenant=f"{agent}-{n % 2}") for n in range(count)]
+        everything = await until(lambda: client.inbox_page(jobs=100, agent=agent), lambda page: len(page.items) == 46)
+        read: list[InboxItem] = []
+        after, pages = None, 0
+        while pages == 0 or after is not None:
+            page = await client.inbox_page(jobs=4, agent=agent, after=after)
+            read, after, pages = [*read, *page.items], page.after, pages + 1
+        odd = await client.inbox_page(agent=agent, tenant=f"{agent}-1")
+        nobody = await client.inbox_page(agent=agent, tenant="it's")
+        await asyncio.gather(*(job.cancel() for job in jobs))
+        await asyncio.gather(*(ended(job) for job in jobs))
+
+    assert everything.after is None
+    assert read == everything.items
+    assert pages == 6
+    first_of_each = [item.asked_at for item in read[::2]]
+    assert first_of_each == sorted(first_of_each)
+    assert len({item.job for item in odd.items}) == 11
+    assert nobody.items == []
+
+
+async def test_a_page_after_what_no_page_ended_with_is_refused(host: Host) -> None:
+    async with host(writer("w", tools=[])) as client:
+        with pytest.raises(WrongValue, match="no page of the inbox ended with 'yesterday'"):
+            await client.inbox_page(after="yesterday")
+
+
+async def test_a_job_whose_oldest_call_was_decided_is_found_by_the_next_one(host: Host) -> None:
+    agent, ledger = fresh(), Ledger()
+    rounds = [[call("save", key="a")], [call("save", key="b")]]
+    async with host(writer(agent, *rounds, tools=[ledger.tool()])) as client:
+        job, (first,) = await started(client, agent)
+        other, _ = await started(client, agent)
+        await job.approve(first.call, by="ann")
+        page = await until(
+            lambda: client.inbox_page(jobs=1, agent=agent), lambda page: [item.job for item in page.items] == [other.id]
+        )
+        rest = await client.inbox_page(jobs=1, agent=agent, after=page.after)
+        for each in (job, other):
+            await each.cancel()
+            await ended(each)
+
+    assert [(item.job, item.arguments) for item in rest.items] == [(job.id, {"key": "b"})]
+    assert rest.after is None

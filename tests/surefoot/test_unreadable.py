@@ -20,8 +20,9 @@ from activities.artifacts import Artifacts
 from activities.payloads import KEYS, data_converter
 from surefoot.client import Client
 from surefoot.errors import Unreadable
+from surefoot.inbox import InboxItem
 from surefoot.job import Job
-from surefoot.lists import InboxItem, JobRow
+from surefoot.lists import JobRow
 from surefoot.rpc import reaching
 from tests.conftest import QUICK, Host
 from tests.waiting import until

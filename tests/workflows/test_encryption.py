@@ -16,7 +16,7 @@ from activities.payloads import KEYS, data_converter
 from activities.tools import tool
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
-from surefoot.lists import InboxItem
+from surefoot.inbox import InboxItem
 from tests.conftest import QUICK
 from tests.waiting import until
 from tests.workflows.scripting import call, calls, save, watched

@@ -13,7 +13,7 @@ from activities.call_model import ModelCaller
 from activities.tools import tool
 from activities.transcripts import Transcripts
 from surefoot.client import Client
-from surefoot.lists import InboxItem
+from surefoot.inbox import InboxItem
 from tests.conftest import Host
 from tests.judge_transcript import judge_transcript
 from tests.waiting import until

@@ -53,6 +53,7 @@ async def test_the_server_answers_at_once_with_our_attributes_and_thirty_days_of
     types = {
         SearchAttributeIndexedValueType.KEYWORD: "Keyword",
         SearchAttributeIndexedValueType.KEYWORD_LIST: "KeywordList",
+        SearchAttributeIndexedValueType.DATETIME: "Datetime",
     }
     assert {key.name: types[key.indexed_value_type] for key in ATTRIBUTES} == SEARCH_ATTRIBUTES
     assert server.version.startswith("temporal version ")
