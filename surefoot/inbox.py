@@ -14,13 +14,12 @@ from temporalio.client import WorkflowExecution
 
 from surefoot.errors import SurefootError, Unreadable, WrongValue
 from surefoot.job import Job
-from surefoot.lists import OUR_JOBS
+from surefoot.lists import ASKED_AT_ONCE, OUR_JOBS
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
 from workflows.contracts import Pending, Record
 from workflows.desk import AGENT, ASKED_AT, PHASE, TENANT
 
-ASKED_AT_ONCE = 20
 SHOWN_WITHIN = timedelta(seconds=3)
 """How long a list waits for a job that must be asked itself."""
 

@@ -14,6 +14,8 @@ from workflows.contracts import Record
 from workflows.desk import AGENT, PHASE, STATUS, TAGS, TENANT
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
+ASKED_AT_ONCE = 20
+"""How many jobs a list asks at the same time, where the server alone can't tell."""
 ENDS = {
     WorkflowExecutionStatus.FAILED: "failed",
     WorkflowExecutionStatus.TERMINATED: "failed",

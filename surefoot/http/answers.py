@@ -6,7 +6,8 @@ from pydantic import BaseModel, Field
 
 from surefoot.http.people import Permission
 from surefoot.http.problems import Problem
-from surefoot.lists import InboxItem, JobRow
+from surefoot.inbox import InboxItem
+from surefoot.lists import JobRow
 from workflows.contracts import Audit, Decided, Entry
 
 Cursor = str | None

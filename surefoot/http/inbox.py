@@ -30,15 +30,16 @@ from surefoot.http.requests import (
     Word,
     terms_of,
 )
+from surefoot.inbox import InboxItem
 from surefoot.job import Applied, Job
-from surefoot.lists import InboxItem
 from workflows.contracts import Resolution, Risk
 
 router = APIRouter(tags=["inbox"], responses=PROBLEMS)
 
 Approver = Annotated[Person, Depends(needs("approve"))]
 AT_ONCE = 10
-LOOKED_AT = 10_000
+PAGES = 20
+"""How many pages of jobs one request looks through for calls that it wants; the next one goes on from there."""
 
 
 class InboxQuery(BaseModel):
@@ -66,18 +67,16 @@ class InboxQuery(BaseModel):
 
 @router.get("/inbox")
 async def list_inbox(_: Viewer, client: Jobs, query: Annotated[InboxQuery, Query()]) -> InboxPage:
-    """Calls that wait for a person, the oldest first."""
-    after = tuple(cursors.read(query.cursor, 3)) if query.cursor is not None else None
-    waiting = await client.inbox(limit=LOOKED_AT)
-    found = sorted((item for item in waiting if query.has(item)), key=_place)
-    rest = [item for item in found if after is None or _place(item) > after]
-    page = rest[: query.limit]
-    return InboxPage(items=page, next=cursors.write(*_place(page[-1])) if len(rest) > len(page) else None)
-
-
-def _place(item: InboxItem) -> tuple[str, str, str]:
-    """Where an item stands in the list, also when others have gone from it."""
-    return item.asked_at.astimezone(UTC).isoformat(timespec="microseconds"), item.job, item.call
+    """Calls that wait for a person; those of a job come together, the job first that has waited for longest."""
+    after = cursors.read(query.cursor, 1)[0] if query.cursor is not None else None
+    found: list[InboxItem] = []
+    for _more in range(PAGES):
+        page = await client.inbox_page(jobs=query.limit, after=after, agent=query.agent, tenant=query.tenant)
+        found += [item for item in page.items if query.has(item)]
+        after = page.after
+        if after is None or len(found) >= query.limit:
+            break
+    return InboxPage(items=found, next=cursors.write(after) if after is not None else None)
 
 
 @router.get(f"/jobs/{JOB}/calls/{CALL}")
