@@ -185,13 +185,16 @@ async def test_a_job_whose_oldest_call_was_decided_is_found_by_the_next_one(host
         job, (first,) = await started(client, agent)
         other, _ = await started(client, agent)
         await job.approve(first.call, by="ann")
-        page = await until(
-            lambda: client.inbox_page(jobs=1, agent=agent), lambda page: [item.job for item in page.items] == [other.id]
+        await until(
+            lambda: client.inbox_page(agent=agent),
+            lambda page: {(item.job, item.arguments["key"]) for item in page.items} == {(other.id, "a"), (job.id, "b")},
         )
+        page = await client.inbox_page(jobs=1, agent=agent)
         rest = await client.inbox_page(jobs=1, agent=agent, after=page.after)
         for each in (job, other):
             await each.cancel()
             await ended(each)
 
+    assert [item.job for item in page.items] == [other.id]
     assert [(item.job, item.arguments) for item in rest.items] == [(job.id, {"key": "b"})]
     assert rest.after is None
