@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from activities.notice_messages import TITLES, Message, facts, payload
+from activities.notice_messages import Message, facts, payload, title
 from activities.webhooks import Format
 from workflows.contracts import JsonObject
 
@@ -31,9 +31,12 @@ def body(message: Message, form: Format) -> str:
 
 
 def slack(message: Message) -> JsonObject:
-    title = TITLES[message.notice.event]
     fields = [f"*{label}*  {slack_code(text, FACT_CHARS)}" for label, text in facts(message.notice)]
-    sections = [f"*{title}*", "\n".join(fields), *(_slack_detail(*each) for each in _texts(message.details))]
+    sections = [
+        f"*{title(message.notice)}*",
+        "\n".join(fields),
+        *(_slack_detail(*each) for each in _texts(message.details)),
+    ]
     if links := " · ".join(f"<{_slack_escaped(url)}|{label}>" for label, url in _links(message)):
         sections.append(links)
     blocks: list[JsonValue] = [
@@ -41,7 +44,7 @@ def slack(message: Message) -> JsonObject:
         {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
         for text in sections
     ]
-    fallback = f"{title}: {slack_code(message.notice.tool or message.notice.agent, FACT_CHARS)}"
+    fallback = f"{title(message.notice)}: {slack_code(message.notice.tool or message.notice.agent, FACT_CHARS)}"
     return {"text": fallback, "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
 
 
@@ -71,14 +74,14 @@ def _slack_escaped(text: str, limit: int = 3_000) -> str:
 
 def teams(message: Message) -> JsonObject:
     """An Adaptive Card, in the envelope that a Teams workflow takes which posts what its webhook receives."""
-    title: JsonObject = {"type": "TextBlock", "text": TITLES[message.notice.event], "weight": "Bolder", "wrap": True}
+    head: JsonObject = {"type": "TextBlock", "text": title(message.notice), "weight": "Bolder", "wrap": True}
     shown = [_teams_line(label, _shortened(text, FACT_CHARS)) for label, text in facts(message.notice)]
     details = [_teams_line(label, _shortened(text, DETAIL_CHARS), mono=True) for label, text in _texts(message.details)]
     card: JsonObject = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "body": [title, *shown, *details],
+        "body": [head, *shown, *details],
         "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in _links(message)],
     }
     attachment: JsonObject = {

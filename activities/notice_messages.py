@@ -34,6 +34,9 @@ TITLES: dict[NoticeEvent, str] = {
 ASKS: tuple[NoticeEvent, ...] = ("decision_needed", "reminder", "escalated")
 """Events that ask for a decision, so that a link to decide can come with them."""
 
+OWN = {"id", "at", "webhooks", "self_approval", "summary", "answer"}
+"""Fields of a notice that are told elsewhere, or to nobody."""
+
 DETAIL_CHARS = 20_000
 
 
@@ -61,10 +64,14 @@ def message(notice: Notice, webhook: Webhook, links: Links, now: datetime, pendi
 
 def payload(message: Message) -> JsonObject:
     """The body of Standard Webhooks."""
-    given = message.notice.model_dump(mode="json", exclude={"id", "at", "webhooks", "summary", "answer"})
+    given = message.notice.model_dump(mode="json", exclude=OWN)
     given |= {"details": message.details, "job_url": message.job_url, "decide_url": message.decide_url}
-    data: JsonObject = {name: value for name, value in given.items() if value not in (None, [], {})}
+    data: JsonObject = {name: value for name, value in given.items() if value not in (None, False, [], {})}
     return {"type": TYPES[message.notice.event], "timestamp": message.notice.at.isoformat(), "data": data}
+
+
+def title(notice: Notice) -> str:
+    return f"Test: {TITLES[notice.event]}" if notice.test else TITLES[notice.event]
 
 
 def facts(notice: Notice) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx2
 
 STEP_SECONDS = 10.0
-WHOLE_SECONDS = 20.0
+WHOLE_SECONDS = 15.0
 """For an endpoint that answers a byte at a time; less than an attempt may take (`policies.NOTICE`)."""
 
 ANSWER_BYTES = 2_000

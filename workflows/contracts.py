@@ -568,7 +568,7 @@ class Notice(Record):
     """What webhooks are told of a job at one moment. No arguments: a delivery that may show them asks the job.
 
     `id` is the same for all attempts to deliver it. `webhooks` are names that the worker's app knows. `status`,
-    `summary` and `answer` come with the job's end.
+    `summary` and `answer` come with the job's end. `test`: nothing happened, somebody tries a webhook.
     """
 
     id: str
@@ -589,6 +589,7 @@ class Notice(Record):
     status: Status | None = None
     summary: str | None = None
     answer: str | None = None
+    test: bool = False
 
 
 class Notices(Record):

@@ -53,7 +53,7 @@ SEARCH = Brief(
 
 NOTICE = Patient(
     # The activity itself says how long to wait after a failure; these are for attempts that were lost with a worker.
-    start_to_close_timeout=timedelta(seconds=30),
+    start_to_close_timeout=timedelta(seconds=20),
     schedule_to_close_timeout=timedelta(days=NOTICE_DAYS),
     retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(hours=1)),
 )

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cancel": ("surefoot.cli.steer:cancel", "End a job now."),
     "dev": ("surefoot.cli.serve:dev", "Server and worker in the foreground."),
     "worker": ("surefoot.cli.serve:worker", "A worker for the server of TEMPORAL_ADDRESS."),
+    "notify": ("surefoot.cli.notify:notify", "Send a test notice to an agent's webhooks."),
     "doctor": ("surefoot.cli.doctor:doctor", "Check server, worker, keys and versions."),
 }
 """Name → where the command lives, and its line in the help."""

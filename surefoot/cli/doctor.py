@@ -18,6 +18,7 @@ from activities.apps import App
 from activities.errors import DefinitionError
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
+from surefoot.cli.doctor_webhooks import webhook_problem
 from surefoot.cli.documents import emit
 from surefoot.cli.pages import print_table
 from surefoot.cli.run import check_models
@@ -103,7 +104,8 @@ def _app(named: str | None) -> list[Finding]:
     except DefinitionError as error:
         return [Finding("app", False, str(error), "mend the app file")]
     agents = [_models(loaded, agent) for agent in loaded.agents.values()]
-    return [Finding("app", True, str(Path(named))), *agents]
+    webhooks = [_webhooks(agent) for agent in loaded.agents.values() if agent.webhooks]
+    return [Finding("app", True, str(Path(named))), *agents, *webhooks]
 
 
 def _models(app: App, agent: Agent) -> Finding:
@@ -118,6 +120,13 @@ def _models(app: App, agent: Agent) -> Finding:
     except click.UsageError as error:
         return Finding(what, False, error.message, "mend the agent's model")
     return Finding(what, True, shown)
+
+
+def _webhooks(agent: Agent) -> Finding:
+    what = f"webhooks of {agent.name}"
+    if problem := webhook_problem(agent):
+        return Finding(what, False, *problem)
+    return Finding(what, True, ", ".join(webhook.name for webhook in agent.webhooks))
 
 
 def _encryption() -> Finding:

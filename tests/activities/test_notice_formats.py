@@ -88,7 +88,6 @@ def test_the_standard_payload_has_facts_and_no_arguments_or_texts() -> None:
             "digest": "d1",
             "asked_at": "2026-11-30T09:00:00Z",
             "approvers": ["finance"],
-            "self_approval": True,
             "risk": "normal",
             "job_url": "https://agents.example.com/jobs/desk-1",
         },

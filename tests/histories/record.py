@@ -1,14 +1,14 @@
-"""Records the histories that test_replay.py replays: `python -m tests.histories.record`.
+"""Records the histories that test_replay.py replays: `python -m tests.histories.record`, or some scenarios by name.
 
-One file for each run of a job, `<scenario>-<version>.json`. Histories of earlier versions stay: a release replays them
-all, or says in the changelog that running jobs don't survive it.
+One file for each run of a job, `<scenario>-<version>.json`, and for each of its deliveries. Histories of earlier
+versions stay: a release replays them all, or says in the changelog that running jobs don't survive it.
 """
 
 import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from activities.payloads import data_converter
 from surefoot import __version__
 from tests.histories.scenarios import SCENARIOS, Scenario, played
 from workflows.desk import ATTRIBUTES
+from workflows.notices import WORKFLOW as DELIVERY
 
 FOLDER = Path(__file__).parent
 TEMPORAL = Path(sys.executable).with_name("temporal")
@@ -66,26 +67,36 @@ def neutral(value: Any) -> Any:
 
 async def record(temporal: Temporal, scenario: Scenario) -> list[Path]:
     job = await played(temporal, scenario)
-    recorded = await histories(temporal, job.id)
-    written = []
+    written = _write(scenario.name, await histories(temporal, job.id))
+    deliveries = [
+        await histories(temporal, child.id)
+        async for child in temporal.list_workflows(f"WorkflowType = '{DELIVERY}'")
+        if child.parent_id == job.id
+    ]
+    return [*written, *_write(f"{scenario.name}-told", [run for runs in deliveries for run in runs])]
+
+
+def _write(name: str, recorded: list[dict[str, Any]]) -> list[Path]:
+    paths = []
     for number, history in enumerate(recorded, start=1):
         run = f"-run{number}" if len(recorded) > 1 else ""
-        path = FOLDER / f"{scenario.name}{run}-{__version__}.json"
+        path = FOLDER / f"{name}{run}-{__version__}.json"
         path.write_text(json.dumps(history, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
-        written.append(path)
-    return written
+        paths.append(path)
+    return paths
 
 
-async def main() -> None:
-    for old in FOLDER.glob(f"*-{__version__}.json"):
-        old.unlink()
+async def main(names: Sequence[str]) -> None:
+    if not names:
+        for old in FOLDER.glob(f"*-{__version__}.json"):
+            old.unlink()
     async with server() as temporal:
-        for scenario in SCENARIOS:
+        for scenario in [each for each in SCENARIOS if each.name in names or not names]:
             for path in await record(temporal, scenario):
                 sys.stdout.write(f"{path.stat().st_size:7d}  {path.name}\n")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))
     sys.stdout.flush()
     os._exit(0)  # Python's own farewell races with the SDK's threads (temporalio/sdk-python#300)

@@ -15,9 +15,11 @@ from activities.apps import App
 from activities.errors import OutcomeUnknown, ToolError
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
+from activities.webhooks import Webhook
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.waiting import until
+from tests.webhook_receiver import receiver
 from worker import Settings, hosting
 from workflows.contracts import Decision, JobView, JsonObject, Limits, Resolution
 
@@ -139,15 +141,25 @@ SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
     "answerer": [{**DONE, "seconds": 0.3}, {"text": "done again"}, {"text": "and again"}],
     "unlucky": [{"error": {"kind": "Overloaded", "message": "full", "times": 2}, "text": "done"}],
     "rejected": [{"error": {"kind": "Rejected", "message": "no such model"}}],
+    "teller": [WRITES, DONE],
     "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
 }  # fmt: skip
+HOOK = Webhook("http://127.0.0.1:9", name="hook", format="slack")
+"""Told of the jobs of one agent; its URL is that of the endpoint which is up for a scenario."""
+
 EUROS: JsonObject = {"type": "object", "properties": {"euros": {"type": "integer"}}, "required": ["euros"]}
 
 
 def agents() -> list[Agent]:
     """Fresh ones for each worker: a script counts the attempts of its errors."""
     return [
-        Agent(name, Script(replies), tools=TOOLS, output=EUROS if name == "vague" else None)
+        Agent(
+            name,
+            Script(replies),
+            tools=TOOLS,
+            output=EUROS if name == "vague" else None,
+            notify=[HOOK] if name == "teller" else [],
+        )
         for name, replies in SCRIPTS.items()
     ]
 
@@ -239,6 +251,28 @@ async def unknown_outcome(client: Client) -> Job:
     await until(job.view, lambda seen: waits(seen) and seen.tool_calls == 3)
     await job.resolve(Resolution(call=again.call, choice="give_up", by="ann"))
     return await ended(job)
+
+
+@scenario()
+async def notices(client: Client) -> Job:
+    """Four calls ask at once, and the end: two deliveries, the first of which ends while the job goes on."""
+    async with receiver() as endpoint:
+        HOOK.url = endpoint.url
+        job = await client.start("teller", "save all")
+        words = await four_words(job)
+        await endpoint.got(4)
+        await until(lambda: _delivered(client, job), lambda events: events > 0)
+        for decision in words:
+            await job.decide(decision)
+        await ended(job)
+        await endpoint.got(5)
+    return job
+
+
+async def _delivered(client: Client, job: Job) -> int:
+    """How many deliveries of the job have ended, as its history says."""
+    history = await client.temporal.get_workflow_handle(job.id).fetch_history()
+    return sum(event.HasField("child_workflow_execution_completed_event_attributes") for event in history.events)
 
 
 # --- limits

@@ -81,7 +81,6 @@ async def test_a_decision_that_is_needed_and_the_end_of_the_job_are_told_and_sig
             "tool": "save",
             "digest": pending.digest,
             "asked_at": verified["data"]["asked_at"],
-            "self_approval": True,
             "risk": "normal",
         },
     }

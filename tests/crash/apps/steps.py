@@ -20,6 +20,7 @@ from activities.providers.script import turns_in
 from activities.providers.scripted import Script
 from activities.tool_context import ToolContext
 from activities.tools import tool
+from activities.webhooks import Webhook
 
 FOLDER = Path(os.environ["CRASH_FOLDER"])
 
@@ -149,4 +150,5 @@ agents = [
     agent("refunder", [call("refund", amount=1)]),
     agent("blocker", [call("block")]),
     agent("closer", [call("close_streams")], [call("stumble")]),
+    Agent("teller", Script([{"text": "done"}]), notify=[Webhook(os.environ.get("CRASH_HOOK", "http://127.0.0.1:9"))]),
 ]
