@@ -27,10 +27,13 @@ Host = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses the server is marked so; nobody has to think of it."""
+    """Whatever uses the server or the browser is marked so; nobody has to think of it."""
     for item in items:
-        if "temporal" in getattr(item, "fixturenames", ()):
+        used = getattr(item, "fixturenames", ())
+        if "temporal" in used:
             item.add_marker(pytest.mark.server)
+        if "browser" in used:
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")

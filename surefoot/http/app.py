@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from activities.artifacts import Artifacts
+from surefoot import console
 from surefoot.client import Client
 from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
@@ -42,4 +43,5 @@ def create_app(
     for router in (signing.router, inbox.router, reading.router, jobs.router):
         app.include_router(router, prefix=API)
     app.include_router(documents.router)
+    app.include_router(console.router())
     return app

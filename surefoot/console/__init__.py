@@ -1,0 +1,16 @@
+"""The web console: pages for people, on top of `surefoot.http`, which says who they are.
+
+Every action is a plain form that works without a script; the script in `static/` adds keys and updates.
+"""
+
+from fastapi import APIRouter
+
+from surefoot.console import assets, deciding, editing, inbox, jobs, sign_in, telling
+
+
+def router() -> APIRouter:
+    """All of the console's routes."""
+    whole = APIRouter()
+    for part in (assets, sign_in, inbox, editing, deciding, jobs, telling):
+        whole.include_router(part.router)
+    return whole

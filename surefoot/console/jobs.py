@@ -1,0 +1,106 @@
+"""Pages about jobs: the list, one job, and the form for a new one. What people tell a job is in `telling.py`."""
+
+import hashlib
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import QueryParams
+
+from surefoot.console.overview import bars
+from surefoot.console.pages import PageRoute, Submitter, Viewer, client_of, fresh, here_of, page, wants_part
+from surefoot.console.picture import picture
+from surefoot.console.rendering import job_url, with_query
+from surefoot.console.timeline import rounds, timeline
+from surefoot.console.windows import ENTRIES, Window, newest, window
+from surefoot.http.paths import JOB
+from surefoot.job_pages import list_page
+from surefoot.lists import JobFilter
+from workflows.contracts import Audit, JobView
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+FILTERS = ("state", "status", "agent", "tenant", "tag")
+PER_PAGE = 50
+SECTIONS = ("rounds", "transcript", "audit")
+
+
+@router.get("/jobs")
+async def jobs(request: Request, person: Viewer) -> Response:
+    query = request.query_params
+    chosen = {name: query.get(name) or None for name in FILTERS}
+    wanted = JobFilter(**chosen)
+    rows, after = await list_page(
+        client_of(request).temporal, wanted, limit=PER_PAGE, cursor=query.get("cursor") or None
+    )
+    context: dict[str, Any] = {
+        "rows": rows,
+        "after": _jobs_address(query, cursor=after) if after else "",
+        "chosen": chosen,
+    }
+    version = _print(*(row.model_dump_json() for row in rows))
+    if wants_part(request):
+        return fresh(request, version, "rows.html", **context)
+    return page(
+        request, "jobs.html", "Jobs", person=person, here="jobs", live=here_of(request), version=version,
+        first=with_query("/jobs", chosen) if query.get("cursor") else "", **context,
+    )  # fmt: skip
+
+
+def _jobs_address(query: QueryParams, cursor: str) -> str:
+    return with_query("/jobs", {**{name: query.get(name) for name in FILTERS}, "cursor": cursor})
+
+
+@router.get(f"/jobs/{JOB}")
+async def job(request: Request, job: str, person: Viewer) -> Response:
+    """One job: its state, and one of its three sections. A long job is shown in parts, the newest one first."""
+    query = request.query_params
+    name = query.get("id", job) if job == "-" else job
+    handle = client_of(request).job(name)
+    view = await handle.view()
+    start = query.get("from", "")
+    part = await window(handle, int(start)) if start.isdecimal() else await newest(handle)
+    section = query.get("show", "") if query.get("show") in SECTIONS else SECTIONS[0]
+    context: dict[str, Any] = {**_shown(view, part, section), "person": person, "temporal": _temporal(request, view)}
+    version = _print(view.model_dump_json(exclude={"history_events", "history_bytes"}), str(part.total), section)
+    if wants_part(request):
+        return fresh(request, version, "job_parts.html", **context)
+    del context["person"]
+    return page(
+        request, "job.html", name, person=person, here="jobs", live=here_of(request), version=version, **context
+    )
+
+
+def _shown(view: JobView, part: Window, section: str) -> dict[str, Any]:
+    items = timeline(part.entries)
+    numbered = list(enumerate(part.entries, part.start))
+    return {
+        "view": view,
+        "section": section,
+        "bars": bars(view),
+        "items": items,
+        "panels": picture(rounds(items)),
+        "said": [(number, entry) for number, entry in numbered if not isinstance(entry, Audit)],
+        "deeds": [entry for entry in part.entries if isinstance(entry, Audit)],
+        "part": part,
+        "earlier": job_url(view.job, show=section, **{"from": max(0, part.start - ENTRIES)}) if part.start else "",
+        "later": job_url(view.job, show=section, **{"from": part.end}) if part.end < part.total else "",
+    }
+
+
+def _temporal(request: Request, view: JobView) -> str:
+    """Temporal's own page of this job, if there is one."""
+    ui: str | None = request.app.state.temporal_ui
+    namespace = client_of(request).temporal.namespace
+    path = f"/namespaces/{quote(namespace, safe='')}/workflows/{quote(view.job, safe='')}"
+    return f"{ui.rstrip('/')}{path}" if ui else ""
+
+
+@router.get("/new")
+async def new(request: Request, person: Submitter) -> Response:
+    given = {name: request.query_params.get(name, "") for name in ("agent", "message", "tenant", "tags")}
+    return page(request, "new.html", "New job", person=person, here="new", problem="", given=given)
+
+
+def _print(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]

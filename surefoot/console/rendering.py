@@ -1,0 +1,89 @@
+"""Turns view models into HTML; the one place that knows how a stranger's text becomes harmless.
+
+Whatever a template prints is escaped as HTML, and characters that would act on a reader (controls, bidirectional
+overrides) are spelled out: `finalize` sees every expression, so no template can forget it.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from surefoot.cli.output import escaped
+from surefoot.console import values, words
+from surefoot.console.assets import address
+
+
+def render(template: str, **context: Any) -> str:
+    """The page or fragment `template` with this context."""
+    return _environment().get_template(template).render(**context)
+
+
+def job_url(job: str, **query: object) -> str:
+    """Where a job's page is. An id that no path can hold, such as `..`, goes into the query."""
+    plain = all(part not in ("", ".", "..") for part in job.split("/"))
+    path = f"/jobs/{quote(job, safe='')}" if plain else "/jobs/-"
+    return with_query(path, query if plain else {"id": job, **query})
+
+
+def call_url(page: str, job: str, call: str, **query: object) -> str:
+    """A page about one call: `card`, `edit`, `grant`, …"""
+    return with_query(f"/inbox/{page}", {"job": job, "call": call, **query})
+
+
+def tell_url(what: str, job: str) -> str:
+    """Where a form goes that tells a job something."""
+    return with_query(f"/tell/{what}", {"job": job})
+
+
+def output_url(job: str, call: str) -> str:
+    """The whole output of a call, from the API."""
+    return f"/api/v1/jobs/{quote(job, safe='')}/calls/{quote(call, safe='')}/output"
+
+
+def with_query(path: str, query: Mapping[str, object]) -> str:
+    given = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in query.items() if value not in (None, ""))
+    return f"{path}?{given}" if given else path
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("surefoot.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    said = (words.age, words.amount, words.moment, words.money, words.plural, words.span, words.until)
+    environment.filters |= {each.__name__: each for each in said}
+    environment.filters |= {
+        "node": values.node,
+        "text": values.text,
+        "as_json": values.as_json,
+        "brief": values.brief,
+        "iso": _iso,
+    }
+    environment.globals |= {
+        "job_url": job_url,
+        "call_url": call_url,
+        "tell_url": tell_url,
+        "output_url": output_url,
+        "static": address,
+    }
+    return environment
+
+
+def _harmless(value: object) -> object:
+    if value is None:
+        return ""
+    return escaped(value) if type(value) is str else value  # what is marked as HTML is ours
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")

@@ -1,0 +1,96 @@
+"""Forms by which people start a job and tell it something. Each leads back to the page of the job."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from surefoot.console.pages import Form, PageRoute, Submitter, client_of, page, typed
+from surefoot.console.rendering import job_url
+from surefoot.errors import JobEnded, JobRunning, SurefootError
+from surefoot.http.people import Person
+from surefoot.http.problems import Refusal, problem_of
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.post("/new")
+async def start(request: Request, person: Submitter) -> Response:
+    form = await typed(request)
+    given = {name: form.get(name, "").strip() for name in ("agent", "message", "tenant", "tags")}
+    problem, status = "", 422
+    if not given["agent"] or not given["message"]:
+        problem = "A job needs an agent and something to work on: fill in both."
+    else:
+        try:
+            job = await client_of(request).start(
+                given["agent"],
+                given["message"].replace("\r\n", "\n"),
+                id=form.get("id") or None,  # made with the form, so that a second click finds the same job
+                tenant=given["tenant"] or None,
+                tags=[tag for tag in (each.strip() for each in given["tags"].split(",")) if tag],
+                by=person.name,
+            )
+            return RedirectResponse(job_url(job.id), 303)
+        except SurefootError as error:
+            problem, status = str(error), problem_of(error).status
+    return page(request, "new.html", "New job", person=person, here="new", status=status, problem=problem, given=given)
+
+
+@router.post("/tell/{what}")
+async def tell(request: Request, what: str, job: str, person: Submitter) -> Response:
+    """`what` is a word of `WORDS`."""
+    if what not in WORDS:
+        raise Refusal(404, "no-such-word", f"a job can't be told {what!r}, but {', '.join(WORDS)}")
+    target = await WORDS[what](request, job, await typed(request), person)
+    return RedirectResponse(job_url(target), 303)
+
+
+async def _say(request: Request, job: str, form: Form, person: Person) -> str:
+    """A message, whatever the job does: one that ended goes on, one that runs hears it after its round."""
+    client, text = client_of(request), _text(form)
+    try:
+        await client.job(job).steer(text, by=person.name, id=form.get("id") or None)
+    except JobEnded:
+        try:
+            await client.reply(job, text, by=person.name)
+        except JobRunning:  # somebody else replied just now
+            await client.job(job).steer(text, by=person.name, id=form.get("id") or None)
+    return job
+
+
+async def _pause(request: Request, job: str, _: Form, person: Person) -> str:
+    await client_of(request).job(job).pause(by=person.name)
+    return job
+
+
+async def _resume(request: Request, job: str, _: Form, person: Person) -> str:
+    await client_of(request).job(job).resume(by=person.name)
+    return job
+
+
+async def _stop(request: Request, job: str, _: Form, person: Person) -> str:
+    await client_of(request).job(job).stop(by=person.name)
+    return job
+
+
+async def _cancel(request: Request, job: str, _: Form, person: Person) -> str:
+    await client_of(request).job(job).cancel(by=person.name)
+    return job
+
+
+async def _fork(request: Request, job: str, form: Form, person: Person) -> str:
+    number = form.get("round", "")
+    if not number.isdecimal():
+        raise Refusal(422, "invalid-request", f"{number!r} is no number of a round: a job is forked after a round")
+    text = form.get("text", "").strip() or None
+    model = form.get("model", "").strip() or None
+    return (await client_of(request).fork(job, int(number), text, by=person.name, model=model)).id
+
+
+def _text(form: Form) -> str:
+    text = form.get("text", "").replace("\r\n", "\n").strip()
+    if not text:
+        raise Refusal(422, "invalid-request", "the message is empty: say something")
+    return text
+
+
+WORDS = {"say": _say, "pause": _pause, "resume": _resume, "stop": _stop, "cancel": _cancel, "fork": _fork}
