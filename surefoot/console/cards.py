@@ -12,10 +12,9 @@ from typing import Literal
 
 from surefoot.console import values
 from surefoot.http.people import Person
-from surefoot.lists import InboxItem
+from surefoot.inbox import InboxItem
 
 DECIDING = ("approve", "edit", "grant", "answer", "deny")
-PER_PAGE = 25
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from surefoot.console.inbox import call_page, item_of
 from surefoot.console.pages import Approver, PageRoute, client_of, page, typed
 from surefoot.console.values import as_json
 from surefoot.http.people import Person
-from surefoot.lists import InboxItem
+from surefoot.inbox import InboxItem
 from workflows.contracts import GrantTerms, JsonObject
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from starlette.datastructures import QueryParams
 
+from surefoot.client import Client
 from surefoot.console import cards as shown
 from surefoot.console import values
 from surefoot.console.became import became
@@ -15,61 +16,70 @@ from surefoot.console.reads import Read, read_before
 from surefoot.console.rendering import with_query
 from surefoot.errors import SurefootError
 from surefoot.http.people import Person
+from surefoot.inbox import InboxItem, InboxPage
 from surefoot.job import Job
-from surefoot.lists import InboxItem
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 FILTERS = ("tool", "agent", "tenant", "risk")
-KEPT = (*FILTERS, "page")
+JOBS = 25
+SEARCHED = 1000
+"""So many jobs are looked through for a filter that the server does not know, before the page says that it ends."""
 
 
 @router.get("/")
 @router.get("/inbox")
 async def inbox(request: Request, person: Viewer) -> Response:
-    items = await client_of(request).inbox()
     query = request.query_params
-    found = shown.cards([item for item in items if _wanted(item, query)], person)
-    number = max(1, int(query.get("page", "1"))) if query.get("page", "1").isdecimal() else 1
-    part = found[(number - 1) * shown.PER_PAGE : number * shown.PER_PAGE]
-    context: dict[str, Any] = {"cards": part, "pages": _pages(query, number, len(found)), "person": person}
-    version = shown.version(part)
+    found = await _found(client_of(request), query)
+    cards = shown.cards(found.items, person)
+    context: dict[str, Any] = {
+        "cards": cards,
+        "first": _address(query) if query.get("after") else "",
+        "following": _address(query, after=found.after) if found.after else "",
+        "person": person,
+    }
+    version = shown.version(cards)
     if wants_part(request):
         return fresh(request, version, "cards.html", **context)
     done = await became(client_of(request).job(query["in"]), query["done"]) if {"in", "done"} <= query.keys() else None
-    del context["person"]
     return page(
         request,
         "inbox.html",
-        f"{len(found)} · Inbox" if found else "Inbox",
-        person=person,
+        f"{len(found.items)}{'+' * bool(found.after)} · Inbox" if found.items else "Inbox",
         here="inbox",
-        live=_address(query),
+        live=_address(query, after=query.get("after")),
         version=version,
-        filters=[(name, query.get(name, ""), _options(items, name, query.get(name, ""))) for name in FILTERS],
+        filters=[(name, query.get(name, ""), _options(found.items, name)) for name in FILTERS],
         done=done,
-        problem="",
         **context,
     )
 
 
-def _wanted(item: InboxItem, query: QueryParams) -> bool:
-    return all(not query.get(name) or getattr(item, name) == query[name] for name in FILTERS)
+async def _found(client: Client, query: QueryParams) -> InboxPage:
+    """A page of what waits. The server knows agents and tenants; tools and risks are looked for in what it gives."""
+    wanted = {name: query[name] for name in ("tool", "risk") if query.get(name)}
+    jobs = JOBS if not wanted else SEARCHED // 5
+    after, items = query.get("after") or None, list[InboxItem]()
+    for _ in range(SEARCHED // jobs):
+        part = await client.inbox_page(
+            jobs=jobs, after=after, agent=query.get("agent") or None, tenant=query.get("tenant") or None
+        )
+        items += [item for item in part.items if all(getattr(item, name) == wanted[name] for name in wanted)]
+        after = part.after
+        if not wanted or len(items) >= JOBS or after is None:
+            break
+    return InboxPage(items=items, after=after)
 
 
-def _options(items: Sequence[InboxItem], name: str, chosen: str) -> list[str]:
-    """What a filter can be set to, and what it is set to even if nothing is like that any more."""
-    return sorted({str(value) for item in items if (value := getattr(item, name))} | ({chosen} if chosen else set()))
+def _options(items: Sequence[InboxItem], name: str) -> list[str]:
+    """What a filter can be set to, as far as it is to be seen."""
+    return sorted({str(value) for item in items if (value := getattr(item, name))})
 
 
-def _pages(query: QueryParams, number: int, count: int) -> dict[str, str]:
-    after = _address(query, page=number + 1) if number * shown.PER_PAGE < count else ""
-    return {"before": _address(query, page=number - 1) if number > 1 else "", "after": after}
-
-
-def _address(query: QueryParams, **changed: object) -> str:
-    """This inbox with the same filters."""
-    return with_query("/inbox", {**{name: query.get(name, "") for name in KEPT}, **changed})
+def _address(query: QueryParams, after: str | None = None) -> str:
+    """This inbox with the same filters, from another place on."""
+    return with_query("/inbox", {**{name: query.get(name) for name in FILTERS}, "after": after})
 
 
 async def item_of(job: Job, call: str) -> InboxItem:

@@ -117,7 +117,7 @@ async def test_keys_reach_everything_and_landmarks_name_the_parts(host: Host, se
             await tab.page.keyboard.press("Tab")
             first = await tab.page.evaluate("document.activeElement.textContent")
             passed = []
-            for _ in range(16):
+            for _ in range(20):
                 await tab.page.keyboard.press("Tab")
                 passed.append((await tab.page.evaluate("document.activeElement.textContent")).strip())
             unnamed = await tab.page.evaluate(
