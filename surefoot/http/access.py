@@ -177,6 +177,7 @@ class Needs:
         if not person.may(self.permission):
             has = ", ".join(person.permissions) or "none"
             raise Refusal(403, "forbidden", f"this needs the permission {self.permission!r}; {person.name} has: {has}")
+        request.state.person = person
         return person
 
 

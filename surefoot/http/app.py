@@ -13,6 +13,7 @@ from surefoot import console
 from surefoot.client import Client
 from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
+from surefoot.http.access_log import AccessLog
 from surefoot.http.origins import Hosts
 from surefoot.http.paths import Segments
 from surefoot.http.shield import Bodies, Shield
@@ -35,7 +36,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        middleware=[Middleware(Shield), *hosts, Middleware(Bodies), Middleware(Segments)],
+        middleware=[Middleware(AccessLog), Middleware(Shield), *hosts, Middleware(Bodies), Middleware(Segments)],
     )
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui
     app.state.artifacts, app.state.streams = artifacts or Artifacts.from_environment(), Streams()

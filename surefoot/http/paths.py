@@ -37,5 +37,5 @@ class Segments:
         raw = scope.get("raw_path")
         if scope["type"] == "http" and raw and b"%2f" in raw.lower():
             segments = raw.partition(b"?")[0].decode("latin-1").split("/")
-            scope = {**scope, "path": "/".join(unquote(each).replace("/", SLASH) for each in segments)}
+            scope["path"] = "/".join(unquote(each).replace("/", SLASH) for each in segments)
         await self.app(scope, receive, send)

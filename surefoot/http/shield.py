@@ -64,8 +64,8 @@ class Shield:
 class Bodies:
     """Middleware: a body is read whole before any route is asked, and only so much and for so long."""
 
-    def __init__(self, app: ASGIApp, most: int = BODY_BYTES, seconds: float = BODY_SECONDS) -> None:
-        self.app, self.most, self.seconds = app, most, seconds
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -91,24 +91,24 @@ class Bodies:
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None if the client went away."""
         told = dict(scope["headers"]).get(b"content-length", b"0")
-        if told.isdigit() and int(told) > self.most:
+        if told.isdigit() and int(told) > BODY_BYTES:
             raise self._too_large(f"{int(told)} bytes")
         parts = bytearray()
         try:
-            async with asyncio.timeout(self.seconds):
+            async with asyncio.timeout(BODY_SECONDS):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         return None
                     parts += message.get("body", b"")
-                    if len(parts) > self.most:
-                        raise self._too_large(f"more than {self.most} bytes")
+                    if len(parts) > BODY_BYTES:
+                        raise self._too_large(f"more than {BODY_BYTES} bytes")
                     if not message.get("more_body", False):
                         return bytes(parts)
         except TimeoutError:
-            text = f"the body had not come within {self.seconds:g} seconds"
+            text = f"the body had not come within {BODY_SECONDS:g} seconds"
             raise Refusal(408, "too-slow", text, {"Connection": "close"}) from None
 
     def _too_large(self, seen: str) -> Refusal:
-        text = f"the body has {seen}, at most {self.most} are taken: put the rest where a tool can read it"
+        text = f"the body has {seen}, at most {BODY_BYTES} are taken: put the rest where a tool can read it"
         return Refusal(413, "too-large", text, {"Connection": "close"})
