@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 import standardwebhooks
@@ -23,7 +24,7 @@ quiet = Agent("quiet", SCRIPT)
 """
 
 
-async def notify(place: Place, url: str, *arguments: str, **environment: str) -> Ended:
+async def notify(place: Place, url: str, *arguments: str, **environment: Any) -> Ended:
     (place.folder / "told.py").write_text(APP.format(url=url))
     return await asyncio.to_thread(lambda: place.run("notify", *arguments, "--app", "told.py", **environment))
 
