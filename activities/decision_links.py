@@ -85,7 +85,14 @@ class Links:
 
     def job_url(self, job: str) -> str | None:
         """The job's page in the console, for those who may log in there."""
-        return f"{self._console}/jobs/{quote(job, safe='')}" if self._console else None
+        if self._console is None:
+            return None
+        plain = all(part not in ("", ".", "..") for part in job.split("/"))  # browsers resolve the others away
+        return (
+            f"{self._console}/jobs/{quote(job, safe='')}"
+            if plain
+            else f"{self._console}/jobs/-?id={quote(job, safe='')}"
+        )
 
     def make(self, link: DecisionLink) -> str | None:
         """Where the holder of this link decides, or None where no links can be made."""

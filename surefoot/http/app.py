@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from activities.artifacts import Artifacts
+from activities.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
+from surefoot.console import decide_link
 from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
@@ -23,11 +25,17 @@ API = "/api/v1"
 
 
 def create_app(
-    client: Client, access: Access, *, temporal_ui: str | None = None, artifacts: Artifacts | None = None
+    client: Client,
+    access: Access,
+    *,
+    temporal_ui: str | None = None,
+    artifacts: Artifacts | None = None,
+    links: Links | None = None,
 ) -> FastAPI:
     """The HTTP API of the jobs that `client` reaches. `temporal_ui` is where Temporal's own pages are.
 
-    `artifacts` has the whole outputs of tools; without it that is the folder that the environment names.
+    `artifacts` has the whole outputs of tools, `links` reads decision links; without them both are as the environment
+    says.
     """
     hosts = [Middleware(Hosts, names=access.hosts)] if access.hosts is not None else []
     app = FastAPI(
@@ -40,6 +48,8 @@ def create_app(
     )
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui
     app.state.artifacts, app.state.streams = artifacts or Artifacts.from_environment(), Streams()
+    app.state.links = links or Links.from_environment()
+    decide_link.hide_tokens()
     problems.install(app)
     for router in (signing.router, inbox.router, reading.router, jobs.router):
         app.include_router(router, prefix=API)

@@ -35,6 +35,7 @@ def test_a_link_leads_to_the_console() -> None:
 
     assert url == f"https://agents.example.com/decide/{links().token(LINK)}"
     assert links().job_url("a b/c") == "https://agents.example.com/jobs/a%20b%2Fc"
+    assert links().job_url("a/../b") == "https://agents.example.com/jobs/-?id=a%2F..%2Fb"
 
 
 def test_an_expired_token_says_so() -> None:
