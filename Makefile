@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CONSTRAINTS := .ci/constraints.txt
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check bench bench-peers histories format clean
+.PHONY: demo test check bench bench-peers bench-gate histories format clean
 
 $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Surefoot needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
@@ -43,6 +43,9 @@ bench: $(INSTALLED) ## Surefoot against a bare workflow
 
 bench-peers: $(INSTALLED) ## and against other durable agents, in an environment of their own
 	$(BIN)/python -m bench.peers
+
+bench-gate: $(INSTALLED) ## decisions and pages with thousands of waiting jobs
+	$(BIN)/python -m bench.gate
 
 histories: $(INSTALLED) ## record new histories for the replay tests
 	$(BIN)/python -m tests.histories.record

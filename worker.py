@@ -57,7 +57,7 @@ class Settings(Timing):
     """What an operator may set for a worker, each by the environment variable `SUREFOOT_<NAME>`."""
 
     max_activities: int = 200
-    max_cached_workflows: int = 1000
+    max_cached_workflows: int = 750
     shutdown_seconds: float = 10.0
     sticky_seconds: float = 1.0
     artifacts: Artifacts = field(default_factory=Artifacts.from_environment)
