@@ -1,7 +1,7 @@
 """What an agent's webhooks are told of its jobs. A job starts the deliveries and never waits for their end.
 
 They run in child workflows that the job's own end does not touch: an endpoint that is down costs a job nothing. What
-comes up in one workflow task goes into one child, since each adds eight events to the job's history.
+comes up in one workflow task goes into one child, since each adds nine events to the job's history (five at its end).
 """
 
 import asyncio
