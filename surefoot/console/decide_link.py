@@ -4,8 +4,6 @@ The token is the only key, so it is kept out of logs and of what browsers tell o
 chats and mail scanners fetch every link that they see.
 """
 
-import logging
-import re
 from typing import Any, get_args
 
 from fastapi import APIRouter, Request
@@ -26,28 +24,11 @@ router = APIRouter(include_in_schema=False)
 
 CHOICES: tuple[Choice, ...] = get_args(Choice)
 REASON_CHARS = 2_000
-TOKEN = re.compile(r"(/decide/)[^\s?#]+")
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",  # the address of this page is the key
     "X-Robots-Tag": "noindex, nofollow",
 }
-
-
-class _HideTokens(logging.Filter):
-    """Takes tokens out of what an access log says of a request's path."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(TOKEN.sub(r"\1…", each) if isinstance(each, str) else each for each in record.args)
-        return True
-
-
-def hide_tokens() -> None:
-    """Keep tokens out of uvicorn's access log; asked for any number of times, it is done once."""
-    access_log = logging.getLogger("uvicorn.access")
-    if not any(isinstance(each, _HideTokens) for each in access_log.filters):
-        access_log.addFilter(_HideTokens())
 
 
 @router.get("/decide/{token}")

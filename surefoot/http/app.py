@@ -12,7 +12,6 @@ from activities.artifacts import Artifacts
 from activities.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
-from surefoot.console import decide_link
 from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
@@ -49,7 +48,6 @@ def create_app(
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui
     app.state.artifacts, app.state.streams = artifacts or Artifacts.from_environment(), Streams()
     app.state.links = links or Links.from_environment()
-    decide_link.hide_tokens()
     problems.install(app)
     for router in (signing.router, inbox.router, reading.router, jobs.router):
         app.include_router(router, prefix=API)
