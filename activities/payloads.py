@@ -29,7 +29,9 @@ from temporalio.converter import (
 ZSTD = b"binary/surefoot-zstd"
 AES = b"binary/surefoot-aesgcm"
 KEYS = "SUREFOOT_ENCRYPTION_KEYS"
-WORTH_COMPRESSING = 200
+WORTH_COMPRESSING = 600
+"""From how many bytes on it is done. An answer to a decision has fewer, so that Temporal's own tools can show it."""
+
 LARGEST = 64 * 1024 * 1024
 """Most bytes of one payload when it is unpacked; no payload of ours comes near it."""
 
