@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import standardwebhooks
+from temporalio import workflow
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution
@@ -24,7 +25,8 @@ from tests.replaying import assert_replays
 from tests.waiting import until
 from tests.webhook_receiver import Receiver, answer, ok, receiver
 from tests.workflows.gated import Ledger, call, ended, started, waiting, writer
-from workflows.contracts import Resolution
+from workflows import notices
+from workflows.contracts import Notice, Resolution
 
 SECRET = "whsec_" + "c2VjcmV0" * 4
 
@@ -336,6 +338,28 @@ async def test_a_job_that_is_terminated_leaves_its_deliveries_alone(host: Host) 
             await all_delivered(client, job, 1)
 
     assert told(endpoint) == ["decision.needed"]
+
+
+async def test_a_job_that_is_cancelled_while_its_end_is_being_told_still_tells_it(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = notices._start
+
+    async def late(batch: list[Notice]) -> None:
+        await workflow.sleep(1)
+        await start(batch)
+
+    monkeypatch.setattr(notices, "_start", late)
+    async with receiver() as endpoint:
+        agent = Agent("w", Script([{"text": "done"}]), notify=[Webhook(endpoint.url)])
+        async with host(agent) as client:
+            job = await client.start("w", "go")
+            await until(lambda: events(client.temporal, job.id), lambda seen: "TIMER_STARTED" in seen)
+            await job.cancel()
+            outcome = await job.outcome()
+            (notice,) = await endpoint.got(1)
+
+    assert (outcome.status, notice.json["data"]["status"]) == ("complete", "complete")
 
 
 async def test_a_name_that_is_taken_costs_the_notice_and_not_the_job(
