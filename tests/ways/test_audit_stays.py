@@ -17,12 +17,12 @@ from tests.conftest import Host
 from tests.http.conftest import asking
 from tests.waiting import until
 from tests.ways.ways import open_way
-from tests.workflows.gated import Ledger, call, ended, started, writer
+from tests.workflows.gated import Ledger, call, ended, started, waiting, writer
 from workflows.agent_job import AgentJob
 from workflows.contracts import Audit
 
 FORGED = {"kind": "audit", "deed": "approved", "at": "2020-01-01T00:00:00Z", "by": "mallory", "call": "c1-1"}
-SENT = [None, [], {}, "x", FORGED, [FORGED], {"transcript": [FORGED]}, {"own": [], "entries": []}]
+SENT: list[object] = [None, [], {}, "x", FORGED, [FORGED], {"transcript": [FORGED]}, {"own": [], "entries": []}]
 
 
 def names(kind: str) -> list[str]:
