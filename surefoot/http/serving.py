@@ -17,6 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from surefoot.errors import SurefootError
 from surefoot.http.streams import Streams
 from surefoot.settings import SettingsError
 
@@ -31,7 +32,7 @@ CONNECTIONS = 1000
 END_SECONDS = 5
 
 
-class Stopped(Exception):
+class Stopped(SurefootError):
     """The server ended, and nobody had told it to."""
 
 

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import json
 import logging
-import re
 import secrets
 import tomllib
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ log = logging.getLogger(__name__)
 
 PREFIX = "sf_"
 """So that a token is known for one, by people and by scanners for leaked secrets."""
-
-NAME = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 
 
 class _Line(BaseModel):
@@ -94,12 +91,19 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 def read(path: Path) -> list[Known]:
     """The lines of a token file. Raises `SettingsError`."""
     try:
-        text = path.read_text(encoding="utf-8")
-        file = _File.model_validate(json.loads(text) if path.suffix == ".json" else tomllib.loads(text))
+        return parse(path.read_text(encoding="utf-8"), json_=path.suffix == ".json")
     except OSError as error:
         raise SettingsError(f"the token file {str(path)!r} can't be read: {error.strerror}") from error
-    except (ValueError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"the token file {str(path)!r} is not valid: {_short(error)}") from error
+    except (ValueError, SettingsError) as error:
+        raise SettingsError(f"the token file {str(path)!r} is not valid: {error}") from error
+
+
+def parse(text: str, *, json_: bool = False) -> list[Known]:
+    """The lines in a text. Raises `SettingsError`."""
+    try:
+        file = _File.model_validate(json.loads(text) if json_ else tomllib.loads(text))
+    except ValueError as error:
+        raise SettingsError(_short(error)) from error
     return [Known(Person(line.name, frozenset(line.roles)), bytes.fromhex(line.sha256)) for line in file.token]
 
 
