@@ -55,7 +55,11 @@ def seconds(duration: str) -> float:
 def test_ports_are_published_on_this_machine_alone() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
 
-    assert published == {"temporal": ["127.0.0.1:7233:7233"], "ui": ["127.0.0.1:8080:8080"]}
+    assert published == {
+        "temporal": ["127.0.0.1:7233:7233"],
+        "ui": ["127.0.0.1:8080:8080"],
+        "console": ["127.0.0.1:8230:8230"],
+    }
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES.keys() - ONE_SHOTS))
@@ -86,6 +90,7 @@ def test_each_service_starts_when_what_it_needs_is_ready() -> None:
         "namespace": {"temporal": "service_healthy"},
         "ui": {"temporal": "service_healthy"},
         "worker": {"namespace": "service_completed_successfully", "temporal": "service_healthy"},
+        "console": {"namespace": "service_completed_successfully", "temporal": "service_healthy"},
     }
 
 
@@ -96,7 +101,7 @@ def test_what_has_to_survive_lies_in_named_volumes() -> None:
     assert WORKER["environment"]["SUREFOOT_ARTIFACTS"].startswith("/var/lib/surefoot/")
 
 
-def test_no_file_is_mounted_but_the_folder_of_apps() -> None:
+def test_nothing_is_mounted_but_the_folder_of_apps_and_the_tokens_of_the_console() -> None:
     mounted = [
         volume
         for service in SERVICES.values()
@@ -104,7 +109,22 @@ def test_no_file_is_mounted_but_the_folder_of_apps() -> None:
         if volume.split(":")[0] not in COMPOSE["volumes"]
     ]
 
-    assert mounted == ["./examples:/apps:ro"]
+    assert mounted == ["./examples:/apps:ro", "./tokens.toml:/etc/surefoot/tokens.toml:ro"]
+
+
+def test_the_console_asks_who_comes_and_is_started_when_wanted_alone() -> None:
+    console = SERVICES["console"]
+    command = console["command"]
+
+    assert (console["profiles"], console["image"]) == (["console"], WORKER["image"])
+    assert command[:2] == ["surefoot", "console"]
+    assert command[command.index("--port") + 1] == console["ports"][0].rpartition(":")[2]
+    assert console["environment"]["SUREFOOT_TOKENS"] == console["volumes"][0].split(":")[1]
+    assert (console["cap_drop"], console["security_opt"]) == (WORKER["cap_drop"], WORKER["security_opt"])
+    shared = WORKER["environment"].keys() & console["environment"].keys()
+    without_default = {name for name in shared if not WORKER["environment"][name]}
+    assert {"TEMPORAL_ADDRESS", "SUREFOOT_TASK_QUEUE", "SUREFOOT_ARTIFACTS", "SUREFOOT_LINK_SECRET"} <= shared
+    assert without_default >= {"SUREFOOT_LINK_SECRET", "SUREFOOT_ENCRYPTION_KEYS"}
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -1,6 +1,6 @@
-"""Who may call, by the settings: SUREFOOT_TOKENS, SUREFOOT_OIDC_*, SUREFOOT_CONSOLE_URL, SUREFOOT_SESSION_SECRET.
+"""Who may call, by the settings: a token file, an OIDC issuer, or else whoever is at this machine.
 
-Without tokens and issuer everybody is the person at this machine, so the address must then be one of this machine.
+In the last case the address must be one of this machine, so that nobody else reaches it.
 """
 
 import ipaddress

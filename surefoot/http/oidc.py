@@ -43,7 +43,7 @@ class Terms:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Terms | None":
-        """By the SUREFOOT_OIDC_ settings; None without an issuer. Raises `SettingsError`."""
+        """By the environment; None without an issuer. Raises `SettingsError`."""
         issuer = environment.get("SUREFOOT_OIDC_ISSUER", "")
         audience = environment.get("SUREFOOT_OIDC_AUDIENCE", "")
         if not issuer:

@@ -33,7 +33,7 @@ class Hosts:
             421,
             "unknown-host",
             "the Host header names another server than this one; reach it as one of"
-            f" {', '.join(sorted(self.names))}, or set SUREFOOT_PUBLIC_URL to how people reach it",
+            f" {', '.join(sorted(self.names))}, or set SUREFOOT_CONSOLE_URL to how people reach it",
         )
         await answer(refusal.problem)(scope, receive, send)
 
