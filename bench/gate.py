@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 
+from httpx2 import ASGITransport, AsyncClient
+
 import worker
 from bench.command import machine
 from bench.gate_app import BEGUN
@@ -26,6 +28,8 @@ from bench.processes import memory_of
 from bench.report import Target
 from bench.server import running
 from surefoot.client import Client
+from surefoot.http.access import Access
+from surefoot.http.app import create_app
 from surefoot.inbox import InboxItem
 from workflows.desk import AGENT, PHASE
 
@@ -34,6 +38,7 @@ STARTED_AT_ONCE = 50
 WARM = 20
 LOOKS = 20
 PAGE = 50
+PAGES = ("/inbox", "/jobs", "/jobs?state=ended", "/jobs/talker-0")
 MB = 1e6
 
 
@@ -45,6 +50,7 @@ class Seen:
     idle: int = 0
     parked: int = 0
     inbox: list[float] = field(default_factory=list)
+    pages: dict[str, float] = field(default_factory=dict)
 
 
 @contextmanager
@@ -111,6 +117,17 @@ async def timed(look: Callable[[], Awaitable[object]]) -> list[float]:
     return taken
 
 
+async def pages(client: Client) -> dict[str, float]:
+    """How long the console takes for each of its pages (the median); asked in this process, without a network."""
+    app = create_app(client, Access.open("bench"))
+    async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1") as asked:
+
+        async def look(path: str) -> None:
+            (await asked.get(path)).raise_for_status()
+
+        return {path: median(await timed(lambda path=path: look(path))) for path in PAGES}
+
+
 async def measure(address: str, folder: Path, jobs: int, decisions: int) -> Seen:
     seen, begun = Seen(), folder / "begun"
     with a_worker(address, begun, folder / "worker.log") as process:
@@ -126,6 +143,9 @@ async def measure(address: str, folder: Path, jobs: int, decisions: int) -> Seen
         await until_count(client, waiting(), jobs)
         seen.parked = memory_of(process)
         seen.inbox = await timed(lambda: client.inbox_page(jobs=PAGE))
+        await start(client, "talker", jobs, first=WARM)
+        await until_count(client, f"{AGENT.name} = 'talker' AND ExecutionStatus = 'Completed'", WARM + jobs)
+        seen.pages = await pages(client)
     return seen
 
 
@@ -140,6 +160,10 @@ def targets(seen: Seen, jobs: int, decisions: int) -> list[Target]:
         Target(f"decision to start of the tool, {decisions} jobs wait: p99 under 1,000 ms", f"{late:.0f}", late < 1000),
         Target(f"{jobs:,} parked jobs: worker at most 150 MB above idle", f"{grown:.0f}", grown <= 150),
         Target(f"{jobs:,} parked jobs: first page of the inbox under 300 ms", f"{page:.0f}", page < 300),
+        *(
+            Target(f"{2 * jobs:,} jobs: console page {path} under 100 ms", f"{taken:.0f}", taken < 100)
+            for path, taken in seen.pages.items()
+        ),
     ]
 
 
