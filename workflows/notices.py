@@ -40,7 +40,7 @@ class Announcer:
             tool=call.call.tool,
             digest=call.digest,
             asked_at=call.asked_at,
-            expires_at=approval.expires_at(call),
+            expires_at=approval.expires_at(call) if call.phase == "asking" else None,
             approvers=approval.approvers(call),
             **({} if asking.self_approval else {"self_approval": False}),
             **({"risk": asking.risk} if asking.risk != "normal" else {}),

@@ -18,10 +18,11 @@ from temporalio.testing import ActivityEnvironment
 from activities import webhook_posts
 from activities.agents import Agent
 from activities.apps import App
-from activities.deliver_notice import LONGEST_DELAY, LOOKS, Notifier
+from activities.deliver_notice import LONGEST_DELAY, LOOK, LOOKS, Notifier
 from activities.providers.scripted import Script
 from activities.webhooks import Webhook
 from tests.webhook_receiver import Receiver, answer, receiver
+from workflows import policies
 from workflows.contracts import DeliverNotice, Notice, NoticeEnd, Pending
 
 ONE, TWO = "whsec_" + "c2VjcmV0" * 4, "whsec_" + "b3RoZXIx" * 4
@@ -223,6 +224,13 @@ async def test_neither_the_log_nor_an_error_names_the_url(endpoint: Receiver, ca
     assert (
         "notice msg_1 (job_ended) of job desk-1, attempt 1, for webhook all: the endpoint answered 500" in caplog.text
     )
+
+
+def test_an_attempt_ends_before_its_time_is_over_and_attempts_go_on_for_three_days() -> None:
+    longest = LOOK + timedelta(seconds=webhook_posts.WHOLE_SECONDS)
+
+    assert longest < policies.NOTICE["start_to_close_timeout"]
+    assert policies.NOTICE["schedule_to_close_timeout"] == timedelta(days=3)
 
 
 # --- secrets
