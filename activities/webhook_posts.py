@@ -68,6 +68,7 @@ async def post(
     sent = {
         "content-type": "application/json",
         "user-agent": "surefoot",
+        "accept-encoding": "identity",
         **_signed(webhook, message, text, environment),
     }
     try:
@@ -101,9 +102,9 @@ def _signed(webhook: Webhook, message: Message, text: str, environment: Mapping[
 
 
 async def _beginning(response: "httpx2.Response") -> str:
-    """The first bytes of an answer, as a short text."""
+    """The first bytes of an answer, as a short text. Not unpacked: a few bytes may unpack to any number."""
     read = b""
-    async for chunk in response.aiter_bytes():
+    async for chunk in response.aiter_raw():
         read += chunk
         if len(read) >= ANSWER_BYTES:
             break

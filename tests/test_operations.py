@@ -13,7 +13,13 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 DEFAULTS = dict(re.findall(r"^\| `(SUREFOOT_\w+)` \| (.+?) \|", PAGE, re.MULTILINE))
 OF_THE_DEMO = {"SUREFOOT_DEMO_LOG", "SUREFOOT_DEMO_SECONDS"}
-OF_COMPOSE = {"SUREFOOT_RETENTION", "SUREFOOT_APP_FOLDER", "SUREFOOT_APP_FILE", "SUREFOOT_CONSOLE_PORT", "SUREFOOT_TOKENS_FILE"}
+OF_COMPOSE = {
+    "SUREFOOT_RETENTION",
+    "SUREFOOT_APP_FOLDER",
+    "SUREFOOT_APP_FILE",
+    "SUREFOOT_CONSOLE_PORT",
+    "SUREFOOT_TOKENS_FILE",
+}
 
 
 def test_the_table_names_every_variable_that_the_code_reads() -> None:

@@ -120,6 +120,7 @@ async def test_what_is_sent_is_signed_and_json(endpoint: Receiver) -> None:
 
     assert got.headers["content-type"] == "application/json"
     assert got.headers["webhook-id"] == "msg_1_all"
+    assert got.headers["accept-encoding"] == "identity"
     assert standardwebhooks.Webhook(ONE).verify(got.body, got.headers) == json.loads(got.body)
     with pytest.raises(standardwebhooks.WebhookVerificationError):
         standardwebhooks.Webhook(TWO).verify(got.body, got.headers)
