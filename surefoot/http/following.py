@@ -3,13 +3,14 @@
 The server is asked whether anything happened, and only then a worker what: a job that waits costs no worker anything.
 """
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from fastapi.sse import ServerSentEvent
 from pydantic import BaseModel
 
-from surefoot.errors import NoWorker, ServerNotReached
-from surefoot.http.answers import NumberedEntry
+from surefoot.errors import NoWorker, ServerNotReached, SurefootError
+from surefoot.http.answers import NumberedAudit, NumberedEntry
 from surefoot.http.problems import problem_of
 from surefoot.http.streams import Streams
 from surefoot.job import Job
@@ -19,53 +20,73 @@ SOON, LATER = 0.2, 1.0
 """Seconds until a job is looked at again: where something happened just now, and where nothing does."""
 
 UNREACHED_SECONDS = 2.0
+RECHECK_SECONDS = 10.0
+"""How long a stream may go on after its reader lost the right to it."""
+
 AT_ONCE = 100
 GROWS = {"history_events": 0, "history_bytes": 0, "entries": 0}
 """What changes with each step, and is no news of itself."""
 
 
-async def follow(job: Job, number: int, streams: Streams) -> AsyncIterator[ServerSentEvent]:
-    """Events from entry `number` on, until the job has ended or the streams are closed."""
-    mark: object = None
-    shown: JobView | None = None
-    pause = SOON
-    reached = True
+async def follow(
+    job: Job, number: int, streams: Streams, may: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[ServerSentEvent]:
+    """Events from entry `number` on, until the job has ended, the streams are closed, or the reader `may` no longer."""
+    seen = _Seen(number)
+    pause, reached, checked = SOON, True, time.monotonic()
     while True:
         try:
-            now = await job.mark()
-            if now != mark:
-                view = await job.view()
-                async for event in _entries(job, number, view.entries):
-                    number = int(event.id or number) + 1
-                    yield event
-                news = view.model_copy(update=GROWS)
-                if news != shown:
-                    yield _event("job", view)
-                mark, shown, pause, reached = now, news, SOON, True
-                if view.outcome is not None:
-                    yield _event("end", view.outcome)
+            moved = False
+            async for event in seen.news(job):
+                moved = True
+                yield event
+                if event.event == "end":
                     return
-            else:
-                pause = min(pause * 1.5, LATER)
-        except (NoWorker, ServerNotReached) as error:
+            pause, reached = SOON if moved else min(pause * 1.5, LATER), True
+        except SurefootError as error:
             if reached:
                 yield _event("unreachable", problem_of(error))
-            reached, pause = False, UNREACHED_SECONDS
+            if not isinstance(error, NoWorker | ServerNotReached):
+                return
+            pause, reached = UNREACHED_SECONDS, False
         if not await streams.wait(pause):
             return
+        if time.monotonic() - checked >= RECHECK_SECONDS:
+            checked = time.monotonic()
+            if not await may():
+                return
 
 
-async def _entries(job: Job, number: int, total: int) -> AsyncIterator[ServerSentEvent]:
-    while number < total:
-        found, _ = await job.read(number, AT_ONCE)
-        if not found:
+class _Seen:
+    """What of a job was told already."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._mark: object = None
+        self._view: JobView | None = None
+
+    async def news(self, job: Job) -> AsyncIterator[ServerSentEvent]:
+        """What came since; nothing if nothing happened."""
+        mark = await job.mark()
+        if mark == self._mark:
             return
-        for entry in found:
-            if isinstance(entry, Audit):
-                yield ServerSentEvent(event="audit", id=str(number), data={"number": number, "entry": entry})
-            else:
-                yield _event("entry", NumberedEntry(number=number, entry=entry), id=str(number))
-            number += 1
+        view = await job.view()
+        while self._number < view.entries:
+            found, _ = await job.read(self._number, AT_ONCE)
+            if not found:
+                break
+            for entry in found:
+                number, self._number = self._number, self._number + 1
+                if isinstance(entry, Audit):
+                    yield _event("audit", NumberedAudit(number=number, entry=entry), id=str(number))
+                else:
+                    yield _event("entry", NumberedEntry(number=number, entry=entry), id=str(number))
+        if (news := view.model_copy(update=GROWS)) != self._view:
+            self._view = news
+            yield _event("job", view)
+        self._mark = mark
+        if view.outcome is not None:
+            yield _event("end", view.outcome)
 
 
 def _event(kind: str, data: BaseModel, *, id: str | None = None) -> ServerSentEvent:

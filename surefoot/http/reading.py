@@ -12,6 +12,7 @@ from fastapi.responses import PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from activities.artifacts import ArtifactMissing, Artifacts
+from surefoot.http.access import Access
 from surefoot.http.answers import AuditPage, NumberedAudit, NumberedEntry, TranscriptPage
 from surefoot.http.following import follow
 from surefoot.http.jobs import TheJob, Viewer
@@ -97,17 +98,27 @@ async def _place(person: Viewer, job: TheJob, streams: Annotated[Streams, Depend
 
 @router.get(f"/{JOB}/events", response_class=EventSourceResponse, dependencies=[Depends(_place)])
 async def events(
-    job: TheJob,
     _: Viewer,
+    job: TheJob,
+    request: Request,
     streams: Annotated[Streams, Depends(streams_of)],
     start: Start = 0,
     last: Annotated[str | None, Header(alias="Last-Event-ID", max_length=20)] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """A job live: `entry` for each entry (its id is its number), `job` when its state changed, `end` at the end.
+    """A job live: `entry` and `audit` for each entry (their id is its number), `job` when its state changed, `end`.
 
     `unreachable` says that the job can't be looked at for the moment. With Last-Event-ID the stream goes on behind
     that entry.
     """
     number = int(last) + 1 if last is not None and last.isascii() and last.isdigit() else start
-    async for event in follow(job, number, streams):
+    async for event in follow(job, number, streams, lambda: _may_still(request)):
         yield event
+
+
+async def _may_still(request: Request) -> bool:
+    """Whether who reads a stream may do so now: a stream is one long request, and tokens and sessions end."""
+    access: Access = request.app.state.access
+    try:
+        return (await access.person(request)).may("view")
+    except Refusal:
+        return False

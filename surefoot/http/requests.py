@@ -9,6 +9,9 @@ from workflows.contracts import GrantTerms, JsonObject, Limits, Settlement
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+MOST = 1_000_000_000
+"""Beyond any use, and within what numbers and times can be computed with."""
+
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -30,11 +33,11 @@ class Sent(BaseModel):
 class Allowance(Sent):
     """Limits; those that are not named stay as the agent has them, and null takes one away."""
 
-    rounds: int | None = Field(default=None, ge=0)
-    tool_calls: int | None = Field(default=None, ge=0)
-    tokens: int | None = Field(default=None, ge=0)
-    seconds: float | None = Field(default=None, ge=0)
-    cost_usd: float | None = Field(default=None, ge=0)
+    rounds: int | None = Field(default=None, ge=0, le=MOST)
+    tool_calls: int | None = Field(default=None, ge=0, le=MOST)
+    tokens: int | None = Field(default=None, ge=0, le=MOST)
+    seconds: float | None = Field(default=None, ge=0, le=MOST)
+    cost_usd: float | None = Field(default=None, ge=0, le=MOST)
 
 
 def limits_of(allowance: Allowance | None) -> Limits | None:

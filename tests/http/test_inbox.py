@@ -15,6 +15,7 @@ from tests.conftest import Host
 from tests.http.conftest import asking, calling
 from tests.waiting import until
 from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer
+from tests.workflows.test_gate_unknown_outcomes import Doubtful, doubted
 
 SAVE = [call("save", key="a")]
 
@@ -336,3 +337,50 @@ async def test_five_people_who_decide_at_once_decide_once(host: Host) -> None:
 
     assert sorted(told) == [200, 409, 409, 409, 409]
     assert ledger.written == ["save a"]
+
+
+@pytest.mark.parametrize("choice", ["happened", "not_happened", "give_up"])
+async def test_an_unknown_outcome_is_settled_in_the_persons_name(host: Host, choice: str) -> None:
+    doubtful = Doubtful()
+    async with host(writer("w", [call("pay", to="eve")], tools=[doubtful.tool()])) as client, calling(client) as ana:
+        job, pending = await doubted(client)
+        listed = await until(lambda: ana.get("/inbox", job=job.id), lambda page: bool(page["items"]))
+        path = at(job, pending.call)
+        wrong = await ana.post(path + "/decision", {"choice": "approve", "digest": pending.digest}, 403)
+        result = {"result": "paid on Monday"} if choice == "happened" else {}
+        taken = await ana.post(path + "/resolution", {"choice": choice, **result})
+        await ended(job)
+        audit = await ana.get(f"/jobs/{job.id}/audit")
+        (told,) = results(await job.transcript())
+
+    (item,) = listed["items"]
+    assert (item["kind"], item["allowed"]) == ("unknown_outcome", ["happened", "not_happened", "give_up"])
+    assert wrong["type"] == "urn:surefoot:problem:not-allowed"
+    assert (taken["status"], taken["decided"]["choice"], taken["decided"]["by"]) == ("applied", choice, "ana")
+    deed = {"happened": "happened", "not_happened": "not_happened", "give_up": "gave_up"}[choice]
+    assert (deed, "ana") in [(each["entry"]["deed"], each["entry"]["by"]) for each in audit["entries"]]
+    assert doubtful.runs == (2 if choice == "not_happened" else 1)
+    assert ("paid on Monday" in told.content) == (choice == "happened")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        {},
+        {"choice": None},
+        {"choice": "yes"},
+        {"choice": "give_up", "result": "x"},
+        {"choice": "happened", "by": "x"},
+    ],
+)
+async def test_what_is_no_clear_word_on_an_unknown_outcome_settles_nothing(host: Host, body: Any) -> None:
+    doubtful = Doubtful()
+    async with host(writer("w", [call("pay", to="eve")], tools=[doubtful.tool()])) as client, calling(client) as ana:
+        job, pending = await doubted(client)
+        await ana.post(at(job, pending.call) + "/resolution", body, 422)
+        (still,) = (await job.view()).pending
+        await job.cancel()
+        await ended(job)
+
+    assert (still.call, still.kind, doubtful.runs) == (pending.call, "unknown_outcome", 1)

@@ -9,15 +9,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import fastapi.routing
 import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient, Response
 
 from surefoot.client import Client
+from surefoot.http import following, shield
 from surefoot.http import serving as serving_module
-from surefoot.http import shield
 from surefoot.http.access import Access
 from surefoot.http.app import create_app
 from surefoot.http.serving import PORT, Serving, listen, serving
@@ -162,7 +164,7 @@ def _now(holds: Any) -> Any:
     return ask
 
 
-async def test_streams_are_bounded_for_each_person_and_in_all(host: Host, tmp_path: Any) -> None:
+async def test_streams_are_bounded_for_each_person_and_in_all(host: Host, tmp_path: Path) -> None:
     access, token = known(tmp_path, ana=["view"], bob=["view"], kim=["view"])
     async with (
         host(writer("w", SAVE, tools=[Ledger().tool()])) as client,
@@ -185,6 +187,40 @@ async def test_streams_are_bounded_for_each_person_and_in_all(host: Host, tmp_pa
     assert [answer.status_code for answer in (first, second, third)] == [200, 200, 200]
     assert (too_many_for_ana.status_code, too_many_in_all.status_code) == (429, 503)
     assert too_many_in_all.json()["type"] == "urn:surefoot:problem:too-many-streams"
+
+
+async def test_a_stream_ends_when_its_reader_may_no_longer(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "RECHECK_SECONDS", 0.1)
+    access, token = known(tmp_path, ana=["view"])
+    async with host(writer("w", SAVE, tools=[Ledger().tool()])) as client, served(client, access) as (_, _, asked):
+        job, _ = await started(client, "w")
+        path, kinds = f"/api/v1/jobs/{job.id}/events", []
+        async with asked.stream("GET", path, headers=bearer(token["ana"])) as answer:
+            async for event in events_of(answer):
+                kinds.append(event.kind)
+                if event.kind == "job":
+                    (tmp_path / "tokens.toml").write_text("token = []\n")
+        state = (await job.view()).state
+        await job.cancel()
+        await ended(job)
+
+    assert (kinds[-1], state) == ("job", "waiting")
+
+
+async def test_a_stream_that_has_nothing_to_tell_shows_that_it_lives(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fastapi.routing, "_PING_INTERVAL", 0.05)
+    async with host(writer("w", SAVE, tools=[Ledger().tool()])) as client, served(client) as (_, _, asked):
+        job, _ = await started(client, "w")
+        async with asked.stream("GET", f"/api/v1/jobs/{job.id}/events") as answer:
+            comment = await anext(line async for line in answer.aiter_lines() if line.startswith(":"))
+        await job.cancel()
+        await ended(job)
+
+    assert comment == ": ping"
 
 
 async def test_a_stream_without_a_worker_says_so_and_goes_on_when_one_is_up(host: Host) -> None:
@@ -299,18 +335,20 @@ async def test_a_connection_in_use_is_not_cut_off(nobody: Client, monkeypatch: p
 
 
 async def test_requests_are_logged_without_what_may_be_secret(
-    nobody: Client, tmp_path: Any, caplog: pytest.LogCaptureFixture
+    nobody: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     access, token = known(tmp_path, ana=["view"])
     caplog.set_level(logging.INFO, "surefoot")
     async with served(nobody, access) as (_, _, asked):
         await asked.get("/api/v1/session?token=secret-1", headers=bearer(token["ana"]))
         await asked.get("/decide/secret-2")
+        await asked.get("/none/secret-3")
 
     lines = [record.getMessage() for record in caplog.records if record.name == "surefoot.http.access_log"]
-    assert [line.rpartition(" 200 ")[0] or line.partition(" 404 ")[0] for line in lines] == [
-        "127.0.0.1 ana GET who_am_i",
-        "127.0.0.1 - GET -",
+    assert [line.rsplit(" ", 2)[0] for line in lines] == [
+        "127.0.0.1 ana GET who_am_i 200",
+        "127.0.0.1 - GET look 403",
+        "127.0.0.1 - GET - 404",
     ]
 
 
