@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from surefoot.http.origins import HEALTH
 from surefoot.http.problems import Problem
 
 router = APIRouter(include_in_schema=False)
@@ -28,7 +29,7 @@ PAGE = """<!doctype html>
 """
 
 
-@router.get("/healthz")
+@router.get(HEALTH)
 async def healthz() -> dict[str, str]:
     """This process answers."""
     return {"status": "ok"}

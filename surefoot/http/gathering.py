@@ -34,7 +34,8 @@ def access_for(host: str, environment: Mapping[str, str] = os.environ) -> Access
                 " listen on 127.0.0.1"
             )
         access = Access.open()
-        access.hosts, access.public_url = _hosts(host, public), public
+        # Not by the console's address: a proxy there would let everybody in as the person at this machine.
+        access.hosts = _hosts(host, None)
         return access
     named = is_loopback(host) or public is not None
     return Access(

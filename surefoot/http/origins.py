@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from surefoot.http.problems import Refusal, answer
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+HEALTH = "/healthz"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -27,15 +28,19 @@ class Hosts:
         self.app, self.names = app, frozenset(name.lower() for name in names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _name(Headers(scope=scope).get("host", "")) in self.names:
+        # Those who ask whether this process is healthy call it by any address, and learn nothing else.
+        if scope["type"] != "http" or scope["path"] == HEALTH or self._is_ours(Headers(scope=scope).get("host", "")):
             return await self.app(scope, receive, send)
         refusal = Refusal(
             421,
             "unknown-host",
             "the Host header names another server than this one; reach it as one of"
-            f" {', '.join(sorted(self.names))}, or set SUREFOOT_CONSOLE_URL to how people reach it",
+            f" {', '.join(sorted(self.names))}; SUREFOOT_CONSOLE_URL names another, where tokens are asked for",
         )
         await answer(refusal.problem)(scope, receive, send)
+
+    def _is_ours(self, host: str) -> bool:
+        return _name(host) in self.names
 
 
 def _name(host: str) -> str:
