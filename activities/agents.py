@@ -34,8 +34,8 @@ class Agent:
     """A named definition that jobs work by.
 
     model             "anthropic:claude-…", "openai:gpt-…" (Responses), "openai-chat:…" (Chat Completions and all
-                      compatible servers), "scripted:file.json", a `Script`; or a list of these, of which only the
-                      first is used so far
+                      compatible servers), "scripted:file.json", a `Script`; or a list of these: when one is out of
+                      order (overloaded, too slow, out of quota), the next one answers
     limits            what a job may spend on one message of a person
     total             what it may spend in all; fields that are not given are not limited
     closing           after a limit: "answer" makes one last call to sum up, "findings" makes none

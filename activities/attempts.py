@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -29,12 +29,18 @@ PASSES = 5
 class Ledger:
     """`started`: the function was called at least once. `failures`: attempts that ended with an error of their own.
 
-    `passed`: attempts on workers whose app does not have what the step needs.
+    `passed`: attempts on workers whose app does not have what the step needs. `troubles`: what was said of each model
+    of a list that was out of order, by its place.
     """
 
     started: bool = False
     failures: int = 0
     passed: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+
+    def details(self) -> dict[str, Any]:
+        """As a heartbeat carries it."""
+        return {name: value for name, value in asdict(self).items() if value != {}}
 
 
 class AttemptOver(ApplicationError):
@@ -81,7 +87,7 @@ class Attempt:
         async with self._sending:
             handle = activity.client().get_async_activity_handle(task_token=self.info.task_token)
             try:
-                await handle.heartbeat(asdict(self.ledger))
+                await handle.heartbeat(self.ledger.details())
             except AsyncActivityCancelledError:
                 self._over = True
             except RPCError as error:
@@ -121,7 +127,7 @@ class Attempt:
     async def _beat(self, pause: float, work: asyncio.Task[Any] | None) -> None:
         while True:
             if not self._awaits_mark:
-                activity.heartbeat(asdict(self.ledger))
+                activity.heartbeat(self.ledger.details())
             elif await self._has_ended():
                 if work is not None:
                     work.cancel()
@@ -158,7 +164,7 @@ class Attempt:
     async def _end(self, kind: str, message: str, *, again: bool, delay: float | None) -> NoReturn:
         if again:
             # The SDK sends what it holds back when an attempt fails: that must not be an older count.
-            activity.heartbeat(asdict(self.ledger))
+            activity.heartbeat(self.ledger.details())
             await self._record()
         raise ApplicationError(
             message,
@@ -171,5 +177,5 @@ class Attempt:
 
 def _ledger(details: list[object]) -> Ledger:
     first = details[0] if details else None
-    known = {field.name for field in fields(Ledger)}
+    known = {each.name for each in fields(Ledger)}
     return Ledger(**{k: v for k, v in first.items() if k in known}) if isinstance(first, dict) else Ledger()

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -24,10 +25,11 @@ from activities.models import Models
 from activities.plans import plan_calls
 from activities.prompts import instructions
 from activities.providers.advice import setting_advice
-from activities.providers.errors import ModelError
+from activities.providers.errors import ModelError, TimedOut
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, Provider
 from activities.providers.thinking_room import closing_output
+from activities.stand_ins import OUT_OF_ORDER, Model, StandIns, shown
 from activities.transcripts import Transcripts, fetch_page
 from workflows.contracts import (
     AgentSpec,
@@ -45,6 +47,12 @@ log = logging.getLogger(__name__)
 LONGEST_DELAY = 300.0
 """Longest wait that a provider may ask for, in seconds."""
 
+TROUBLE_CHARS = 300
+NO_TIME = 0.001
+"""Seconds; none at all would mean the retry policy's own interval."""
+
+AT_ONCE = "; the next one is asked at once"
+
 OUTPUT_BYTES = 500_000
 """Largest answer by an output schema: a job's result has to fit into one payload (2 MB) with all else that it holds."""
 
@@ -60,6 +68,14 @@ class Timing:
     adopt_seconds: float = 43_200.0
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A turn, and in place of which models of the list it came, with what was wrong with them."""
+
+    turn: Turn
+    instead_of: list[str]
+
+
 class ModelCaller:
     """The activities that know agents and models."""
 
@@ -67,7 +83,7 @@ class ModelCaller:
         self, app: App, models: Models, transcripts: Transcripts, threads: ThreadPoolExecutor, timing: Timing
     ) -> None:
         self._app, self._models, self._transcripts = app, models, transcripts
-        self._threads, self._timing = threads, timing
+        self._threads, self._timing, self._stand_ins = threads, timing, StandIns()
 
     @activity.defn
     async def load_agent(self, request: LoadAgent) -> AgentSpec:
@@ -103,12 +119,14 @@ class ModelCaller:
                 activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
             )
             told = [entry for entry in entries if not isinstance(entry, Audit)]
-            turn = await self._ask(attempt, agent, request, told)
-            return await self._reply(agent, request, turn, info.attempt - 1)
+            answer = await self._ask(attempt, agent, request, told)
+            return await self._reply(agent, request, answer, info.attempt - 1)
 
-    async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Turn:
+    async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Answer:
+        models = (request.model,) if request.model else agent.models
+        place = self._stand_ins.choose(models)
         try:
-            provider, model = await self._models.ready(request.model or agent.model)
+            provider, model = await self._models.ready(models[place])
             settings, most = agent.settings, agent.max_output_tokens
             if request.closing:
                 most = closing_output(agent.closing_tokens, model, settings, entries)
@@ -126,22 +144,47 @@ class ModelCaller:
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
         except ModelError as error:
-            told = said(error) + setting_advice(error, agent.settings)
-            await self._fail(attempt, type(error).__name__, told, error.retryable, error.delay)
+            await self._failed(attempt, agent, models, place, error)
         except TimeoutError:
-            await self._fail(attempt, "TimedOut", f"no answer within {agent.model_timeout:g} seconds", True, None)
+            late = TimedOut(f"no answer within {agent.model_timeout:g} seconds")
+            await self._failed(attempt, agent, models, place, late)
         except Exception as error:
             # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
             log.exception("unclassified failure of model call %s in job %s", request.turn, attempt.info.workflow_id)
             await self._fail(attempt, type(error).__name__, said(error), True, None)
         timed = turn.model_copy(update=_timed(since, attempt.info.attempt))
-        return self._priced(timed, request.turn, provider, model)
+        return Answer(self._priced(timed, request.turn, provider, model), _instead_of(attempt, models, place))
 
-    async def _fail(self, attempt: Attempt, kind: str, message: str, retry: bool, delay: float | None) -> NoReturn:
+    async def _failed(
+        self, attempt: Attempt, agent: Agent, models: Sequence[Model], place: int, error: ModelError
+    ) -> NoReturn:
+        """Try again: another model of the list at once, if this one is out of order and there is one."""
+        told, kind = said(error) + setting_advice(error, agent.settings), type(error).__name__
+        if len(models) == 1 or not isinstance(error, OUT_OF_ORDER):
+            await self._fail(attempt, kind, told, error.retryable, error.delay)
+        self._stand_ins.fails(models[place], error)
+        attempt.ledger.troubles[str(place)] = f"{kind}: {told}"[:TROUBLE_CHARS]
+        others = self._stand_ins.has_other(models)
+        log.warning("model %s is out of order (%s: %s)%s", shown(models[place]), kind, told, AT_ONCE if others else "")
+        allowed = self._timing.model_attempts * len(models)
+        if others:
+            await attempt.fail(kind, told, allowed=allowed, retry=True, delay=NO_TIME)
+        await self._fail(attempt, kind, told, error.retryable, error.delay, allowed=allowed)
+
+    async def _fail(
+        self,
+        attempt: Attempt,
+        kind: str,
+        message: str,
+        retry: bool,
+        delay: float | None,
+        *,
+        allowed: int | None = None,
+    ) -> NoReturn:
         """Let Temporal try again, after the provider's own delay if it named one, with jitter if it did not."""
         wait = self._timing.retry_seconds * 2 ** min(attempt.ledger.failures, 6) * random.uniform(0.5, 1.0)
         delay = min(delay if delay and delay > 0 else wait, LONGEST_DELAY)
-        allowed = self._timing.model_attempts
+        allowed = self._timing.model_attempts if allowed is None else allowed
         await attempt.fail(kind, message, allowed=allowed, retry=retry, delay=delay)
 
     @staticmethod
@@ -151,15 +194,27 @@ class ModelCaller:
         usage = turn.usage.model_copy(update={"cost_usd": cost} if cost is not None else {"unmeasured": 1})
         return turn.model_copy(update={"usage": usage, "number": number})
 
-    async def _reply(self, agent: Agent, request: CallModel, turn: Turn, lost: int) -> ModelReply:
+    async def _reply(self, agent: Agent, request: CallModel, answer: Answer, lost: int) -> ModelReply:
         """`lost` counts earlier attempts, failed or interrupted: each of them may have been charged for."""
+        turn = answer.turn
         plans = await plan_calls(agent, turn.calls, self._threads)
         checked: dict[str, object] = {}
         if agent.output is not None and not turn.calls and not request.closing:
             checked = _check_output(agent, turn.text)
         if lost:
             checked["failed_attempts"] = lost
+        if answer.instead_of:
+            checked["instead_of"] = answer.instead_of
         return ModelReply(turn=turn, plans=plans, **checked)
+
+
+def _instead_of(attempt: Attempt, models: Sequence[Model], place: int) -> list[str]:
+    """The models before this one in the list, each with what is known of its trouble."""
+    troubles = attempt.ledger.troubles
+    return [
+        f"{shown(model)} ({troubles.get(str(number), 'out of order a moment before, for another call')})"
+        for number, model in enumerate(models[:place])
+    ]
 
 
 def _timed(since: float, attempt: int) -> dict[str, object]:

@@ -402,13 +402,17 @@ class CallPlan(Record):
 
 
 class ModelReply(Record):
-    """A turn, the plan for each of its calls, and the check of a final answer against the output schema."""
+    """A turn, the plan for each of its calls, and the check of a final answer against the output schema.
+
+    `instead_of` are the models of the agent's list that were to be asked first, with what was wrong with each.
+    """
 
     turn: Turn
     plans: list[CallPlan] = []
     output: JsonValue = None
     output_problem: str | None = None
     failed_attempts: int = 0
+    instead_of: list[str] = []
 
 
 class Vote(Record):
@@ -648,7 +652,10 @@ class NotDone(Record):
 
 
 class Outcome(Record):
-    """The structured end of a job. A limit yields an outcome, never an exception."""
+    """The structured end of a job. A limit yields an outcome, never an exception.
+
+    `stand_ins` says which models answered in place of which others, and why.
+    """
 
     status: Status
     answer: str | None = None
@@ -660,6 +667,7 @@ class Outcome(Record):
     citations: list[str] = []
     usage: Usage = Usage()
     error: str | None = None
+    stand_ins: list[str] = []
 
 
 class Spent(State):
@@ -772,6 +780,7 @@ class JobState(State):
     stop_by: str | None = None
     by: str | None = None
     grants: list[Grant] = []
+    stand_ins: list[str] = []
     tenant: str | None = None
     tags: list[str] = []
 

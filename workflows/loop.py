@@ -112,6 +112,8 @@ class Loop:
             lost = failures.attempts(error)
             self.allowance.spend(Usage(failed_attempts=lost, unmeasured=lost))
             raise ModelFailed(failures.reason(error)) from None
+        if reply.instead_of:
+            outcomes.note_stand_in(self.state, reply.turn.model, reply.instead_of)
         lost = reply.failed_attempts
         self.allowance.spend(reply.turn.usage + Usage(failed_attempts=lost, unmeasured=lost))
         return reply

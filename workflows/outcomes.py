@@ -4,6 +4,8 @@ A workflow's result above 2 MB would fail its task for ever, so nothing goes in 
 long; the whole text stays in the transcript.
 """
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 from pydantic_core import to_json
 
@@ -18,6 +20,8 @@ ARGUMENTS_BYTES = 2_000
 WHY_BYTES = 1_000
 ERROR_BYTES = 4_000
 NAME_BYTES = 200
+STAND_INS_KEPT = 10
+STAND_IN_BYTES = 1_000
 NEEDS_NOBODY: tuple[Status, ...] = ("complete", "cancelled")
 
 
@@ -39,6 +43,13 @@ def note_result(state: JobState, result: Result) -> None:
             is_error=result.is_error,
         )
         state.findings = [*state.findings, finding][-FINDINGS_KEPT:]
+
+
+def note_stand_in(state: JobState, model: str, instead_of: Sequence[str]) -> None:
+    """Keep which model answered in place of which others; each such case once."""
+    said = cut(f"{model} for {'; '.join(instead_of)}", STAND_IN_BYTES)
+    if said not in state.stand_ins:
+        state.stand_ins = [*state.stand_ins, said][-STAND_INS_KEPT:]
 
 
 def note_not_done(state: JobState, call: CallState, why: str) -> None:
@@ -71,4 +82,5 @@ def outcome(
         not_done=state.not_done,
         usage=spent.usage,
         error=error,
+        **({"stand_ins": state.stand_ins} if state.stand_ins else {}),
     )
