@@ -88,7 +88,9 @@ class Access:
             raise _unknown("say who you are: a bearer token in the Authorization header, or a session of a browser")
         self._must_be_ours(request)
         if request.method not in SAFE and not self.sessions.is_csrf(session, await _csrf_of(request)):
-            raise Refusal(403, "csrf", f"the CSRF token of this session is missing in {CSRF_HEADER}, or is another's")
+            raise Refusal(
+                403, "no-csrf-token", f"the CSRF token of this session is missing in {CSRF_HEADER}, or is another's"
+            )
         return session.person
 
     def session(self, request: Request) -> Session | None:

@@ -107,7 +107,8 @@ class Refusal(Exception):
 
     def __init__(self, status: int, slug: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
-        self.problem = Problem(type=TYPES + slug, title=HTTPStatus(status).phrase, status=status, detail=detail)
+        title = slug.replace("-", " ").capitalize()
+        self.problem = Problem(type=TYPES + slug, title=title, status=status, detail=detail)
         self.headers = dict(headers or {})
 
 
@@ -176,7 +177,7 @@ def invalid_request(found: Any) -> Problem:
     faults = [Fault(where=".".join(str(part) for part in each["loc"]), what=str(each["msg"])) for each in found]
     return Problem(
         type=TYPES + "invalid-request",
-        title="The request is not valid",
+        title="Invalid request",
         status=422,
         detail="; ".join(f"{fault.where}: {fault.what}" for fault in faults[:5]),
         faults=faults,

@@ -193,7 +193,7 @@ async def test_a_session_changes_nothing_without_its_csrf_token(
         headers = {} if header is None else {b"X-CSRF-Token": header.encode("latin-1")}
         answer = await asked.post(PAUSE, headers=headers)
 
-    assert problem(answer) == (403, "csrf")
+    assert problem(answer) == (403, "no-csrf-token")
 
 
 async def test_the_csrf_token_of_another_session_does_not_do(nobody: Client, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ async def test_the_csrf_token_of_another_session_does_not_do(nobody: Client, tmp
         own = (await ana.get(ME)).json()["csrf"]
         with_own = await ana.delete(ME, headers={"X-CSRF-Token": own})
 
-    assert problem(answer) == (403, "csrf")
+    assert problem(answer) == (403, "no-csrf-token")
     assert with_own.status_code == 204
 
 

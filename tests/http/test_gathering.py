@@ -9,7 +9,7 @@ from surefoot.http.gathering import access_for, is_loopback
 from surefoot.http.oidc import Oidc
 from surefoot.settings import SettingsError
 
-LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 OIDC = {"SUREFOOT_OIDC_ISSUER": "https://id.example", "SUREFOOT_OIDC_AUDIENCE": "surefoot"}
 
 
