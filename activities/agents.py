@@ -41,6 +41,7 @@ class Agent:
     closing           after a limit: "answer" makes one last call to sum up, "findings" makes none
     output            a pydantic model (or any type that pydantic reads), or a JSON schema, for the final answer
     policy            rules by tool name or pattern, beside the tools' own: {"refund": [deny_if(…)], "*": "ask"}
+    cite              the answer must refer to the results that it rests on, by [#call id]
     settings          go into the request body as they are: temperature, reasoning, …
     output_retries    how often an answer that does not fit `output` is sent back
     model_timeout     seconds for one model call
@@ -61,6 +62,7 @@ class Agent:
         output: type[Any] | JsonObject | None = None,
         policy: Mapping[str, Rule | Sequence[Rule]] | None = None,
         approval: Mapping[str, Approval] | None = None,
+        cite: bool = False,
         max_output_tokens: int | None = None,
         settings: Mapping[str, JsonValue] | None = None,
         output_retries: int = 2,
@@ -86,6 +88,7 @@ class Agent:
         self.output_retries = output_retries
         self.model_timeout = model_timeout
         self.closing_tokens = closing_tokens
+        self.cite = cite
         self.webhooks = checked_webhooks(where, notify)
         self._by_name = {tool.name: tool for tool in self.tools}
         numbers = {

@@ -16,6 +16,7 @@ from typing import NoReturn
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities import citations
 from activities.agents import Agent
 from activities.apps import App
 from activities.attempts import Attempt
@@ -119,8 +120,9 @@ class ModelCaller:
                 activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
             )
             told = [entry for entry in entries if not isinstance(entry, Audit)]
-            answer = await self._ask(attempt, agent, request, told)
-            return await self._reply(agent, request, answer, info.attempt - 1)
+            answer = await self._ask(attempt, agent, request, citations.marked(told) if agent.cite else told)
+            reply = await self._reply(agent, request, answer, info.attempt - 1)
+            return _with_citations(reply, told) if agent.cite and not answer.turn.calls else reply
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Answer:
         models = (request.model,) if request.model else agent.models
@@ -221,6 +223,12 @@ def _timed(since: float, attempt: int) -> dict[str, object]:
     """When an answer came and how long it took; at which attempt, if not at the first."""
     at = datetime.now(UTC).replace(microsecond=0)
     return {"at": at, "seconds": round(time.monotonic() - since, 3), **({"attempts": attempt} if attempt > 1 else {})}
+
+
+def _with_citations(reply: ModelReply, told: Sequence[Entry]) -> ModelReply:
+    calls, problem = citations.check(reply.turn.text, told)
+    found = {"citations": calls, "citation_problem": problem}
+    return reply.model_copy(update={name: value for name, value in found.items() if value})
 
 
 def _check_output(agent: Agent, answer: str) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The system prompt of a model call: the agent's own instructions, and what the loop has to say."""
 
+from activities import citations
 from activities.agents import Agent
 from workflows.contracts import Status
 from workflows.words import LIMIT_WORDS
@@ -18,6 +19,8 @@ CLOSING = (
 def instructions(agent: Agent, closing: Status | None) -> str:
     """The instructions of this call only: the order to sum up stands here, never among the results, which are data."""
     parts = [agent.instructions, LOOP_NOTE]
+    if agent.cite:
+        parts.append(citations.INSTRUCTIONS)
     if agent.output is not None and not closing:
         parts.append(agent.output_instructions())
     if closing:

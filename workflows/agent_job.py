@@ -271,6 +271,7 @@ def _state(start: JobStart) -> JobState:
             "calls": [],
             "odd_turns": 0,
             "bad_outputs": 0,
+            "asked_to_cite": False,
             "closing": None,
             "closing_why": None,
             "paused": False,

@@ -404,6 +404,7 @@ class CallPlan(Record):
 class ModelReply(Record):
     """A turn, the plan for each of its calls, and the check of a final answer against the output schema.
 
+    `citations` are the calls whose results an answer refers to, where the agent asks for that.
     `instead_of` are the models of the agent's list that were to be asked first, with what was wrong with each.
     """
 
@@ -413,6 +414,8 @@ class ModelReply(Record):
     output_problem: str | None = None
     failed_attempts: int = 0
     instead_of: list[str] = []
+    citations: list[str] = []
+    citation_problem: str | None = None
 
 
 class Vote(Record):
@@ -654,7 +657,8 @@ class NotDone(Record):
 class Outcome(Record):
     """The structured end of a job. A limit yields an outcome, never an exception.
 
-    `stand_ins` says which models answered in place of which others, and why.
+    `citations` are the calls whose results the answer refers to, `citation_problem` says what was still wrong with them
+    when the model had been asked again. `stand_ins` says which models answered in place of which others, and why.
     """
 
     status: Status
@@ -668,6 +672,7 @@ class Outcome(Record):
     usage: Usage = Usage()
     error: str | None = None
     stand_ins: list[str] = []
+    citation_problem: str | None = None
 
 
 class Spent(State):
@@ -774,6 +779,7 @@ class JobState(State):
     not_done: list[NotDone] = []
     odd_turns: int = 0
     bad_outputs: int = 0
+    asked_to_cite: bool = False
     closing: Status | None = None
     closing_why: str | None = None
     paused: bool = False

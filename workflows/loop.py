@@ -134,9 +134,13 @@ class Loop:
         state.odd_turns = 0
         if reply.output_problem is not None:
             return self._bad_output(reply.output_problem, turn.text)
+        if reply.citation_problem is not None and not state.asked_to_cite:
+            state.asked_to_cite = True
+            self.transcript.append(Note(text=words.BAD_CITATION.format(problem=reply.citation_problem)))
+            return None
         if state.steers:
             return None
-        return outcomes.outcome(state, "complete", answer=turn.text, output=reply.output)
+        return outcomes.outcome(state, "complete", answer=turn.text, output=reply.output, reply=reply)
 
     def _odd(self, allowed: int, why: str, text: str | None = None, note: str | None = None) -> Outcome | None:
         self.state.odd_turns += 1
@@ -163,18 +167,19 @@ class Loop:
             return outcomes.outcome(self.state, status, error=why)
         if status == "model_failure":
             return outcomes.outcome(self.state, status, error="the model's calls were cut off at the output limit")
-        answer = await self._closing_answer(status) if self.spec.closing == "answer" else None
-        return outcomes.outcome(self.state, status, answer=answer)
+        reply = await self._closing_answer(status) if self.spec.closing == "answer" else None
+        return outcomes.outcome(self.state, status, answer=reply.turn.text if reply else None, reply=reply)
 
-    async def _closing_answer(self, status: Status) -> str | None:
+    async def _closing_answer(self, status: Status) -> ModelReply | None:
         try:
-            turn = (await self._call_model(closing=status)).turn
+            reply = await self._call_model(closing=status)
         except ModelFailed:
             return None
+        turn = reply.turn
         self._append_without_running(turn, words.LIMIT_WORDS[status])
         if turn.calls or turn.stop in FAILED_STOPS:
             return None  # what was said is the lead to a call, or no answer
-        return turn.text or None
+        return reply if turn.text else None
 
     def _append_without_running(self, turn: Turn, why: str) -> None:
         if turn.parts:

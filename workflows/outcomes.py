@@ -5,11 +5,12 @@ long; the whole text stays in the transcript.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from workflows.contracts import CallState, Finding, JobState, NotDone, Outcome, Result, Status
+from workflows.contracts import CallState, Finding, JobState, ModelReply, NotDone, Outcome, Result, Status
 from workflows.words import summary
 
 ANSWER_BYTES = 500_000
@@ -20,6 +21,7 @@ ARGUMENTS_BYTES = 2_000
 WHY_BYTES = 1_000
 ERROR_BYTES = 4_000
 NAME_BYTES = 200
+CITATIONS_KEPT = 1_000
 STAND_INS_KEPT = 10
 STAND_IN_BYTES = 1_000
 NEEDS_NOBODY: tuple[Status, ...] = ("complete", "cancelled")
@@ -69,8 +71,14 @@ def outcome(
     answer: str | None = None,
     output: JsonValue = None,
     error: str | None = None,
+    reply: ModelReply | None = None,
 ) -> Outcome:
     error = cut(error, ERROR_BYTES) if error else None
+    more: dict[str, Any] = {"stand_ins": state.stand_ins} if state.stand_ins else {}
+    if reply is not None and reply.citations:
+        more["citations"] = reply.citations[:CITATIONS_KEPT]
+    if reply is not None and reply.citation_problem:
+        more["citation_problem"] = cut(reply.citation_problem, ERROR_BYTES)
     spent = state.overall
     return Outcome(
         status=status,
@@ -82,5 +90,5 @@ def outcome(
         not_done=state.not_done,
         usage=spent.usage,
         error=error,
-        **({"stand_ins": state.stand_ins} if state.stand_ins else {}),
+        **more,
     )
