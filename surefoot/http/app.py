@@ -15,9 +15,10 @@ from surefoot.client import Client
 from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
+from surefoot.http.bodies import Bodies
 from surefoot.http.origins import Hosts
 from surefoot.http.paths import Segments
-from surefoot.http.shield import Bodies, Shield
+from surefoot.http.shield import Shield
 from surefoot.http.streams import Streams
 
 API = "/api/v1"

@@ -1,20 +1,12 @@
-"""What stands around every answer: headers that browsers keep to, limits on what is sent in, no fault that gets out.
+"""What stands around every answer: headers that browsers keep to, and no fault that gets out.
 
 Pure ASGI, since it must hold for answers that no route made, too.
 """
 
-import asyncio
-import logging
-
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from surefoot.http.problems import Refusal, answer, problem_of
-
-log = logging.getLogger(__name__)
-
-BODY_BYTES = 2_000_000
-BODY_SECONDS = 20.0
+from surefoot.http.problems import answer, problem_of
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self';"
@@ -59,56 +51,3 @@ class Shield:
             if begun:
                 raise
             await answer(problem_of(error))(scope, receive, shielded)
-
-
-class Bodies:
-    """Middleware: a body is read whole before any route is asked, and only so much and for so long."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        try:
-            body = await self._read(scope, receive)
-        except Refusal as refusal:
-            await answer(refusal.problem, refusal.headers)(scope, receive, send)
-            return None
-        if body is None:
-            return None
-        given = False
-
-        async def again() -> Message:
-            nonlocal given
-            if given:
-                return await receive()
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        return await self.app(scope, again, send)
-
-    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
-        """The body; None if the client went away."""
-        told = dict(scope["headers"]).get(b"content-length", b"0")
-        if told.isdigit() and int(told) > BODY_BYTES:
-            raise self._too_large(f"{int(told)} bytes")
-        parts = bytearray()
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return None
-                    parts += message.get("body", b"")
-                    if len(parts) > BODY_BYTES:
-                        raise self._too_large(f"more than {BODY_BYTES} bytes")
-                    if not message.get("more_body", False):
-                        return bytes(parts)
-        except TimeoutError:
-            text = f"the body had not come within {BODY_SECONDS:g} seconds"
-            raise Refusal(408, "too-slow", text, {"Connection": "close"}) from None
-
-    def _too_large(self, seen: str) -> Refusal:
-        text = f"the body has {seen}, at most {BODY_BYTES} are taken: put the rest where a tool can read it"
-        return Refusal(413, "too-large", text, {"Connection": "close"})

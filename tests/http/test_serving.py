@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient, Response
 
 from surefoot.client import Client
-from surefoot.http import following, shield
+from surefoot.http import bodies, following
 from surefoot.http import serving as serving_module
 from surefoot.http.access import Access
 from surefoot.http.app import create_app
@@ -280,7 +280,7 @@ async def test_a_body_of_unknown_size_is_refused_as_soon_as_it_is_too_large(nobo
     head = "POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     async with served(nobody) as (_, running, _), connected(running, head.encode()) as (reader, writer):
-        for _ in range(1 + shield.BODY_BYTES // 0x10000):
+        for _ in range(1 + bodies.BODY_BYTES // 0x10000):
             writer.write(chunk)
             await writer.drain()
         text = await asyncio.wait_for(reader.read(), 10)
@@ -289,13 +289,30 @@ async def test_a_body_of_unknown_size_is_refused_as_soon_as_it_is_too_large(nobo
 
 
 async def test_who_sends_a_body_too_slowly_is_told_and_cut_off(nobody: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shield, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
     head = b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"
     async with served(nobody) as (_, running, _), connected(running, head) as (reader, _):
         text = await asyncio.wait_for(reader.read(), 10)
 
     assert text.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     assert b"urn:surefoot:problem:too-slow" in text
+
+
+async def test_all_bodies_together_are_bounded_and_room_comes_back(
+    nobody: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "ALL_BYTES", 1000)
+    head = b"POST /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900\r\n\r\n" + b" " * 899
+    async with served(nobody) as (_, running, asked):
+
+        async def status() -> int:
+            return (await asked.post("/healthz", content=b" " * 900)).status_code
+
+        async with connected(running, head):
+            refused = await until(status, lambda status: status != 405)
+        await until(status, lambda status: status == 405)
+
+    assert refused == 503
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127"])
