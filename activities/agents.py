@@ -42,6 +42,7 @@ class Agent:
     output            a pydantic model (or any type that pydantic reads), or a JSON schema, for the final answer
     policy            rules by tool name or pattern, beside the tools' own: {"refund": [deny_if(…)], "*": "ask"}
     cite              the answer must refer to the results that it rests on, by [#call id]
+    tool_calling      "schema" for a model that can't call tools: each answer is JSON, by a schema made of the tools
     settings          go into the request body as they are: temperature, reasoning, …
     output_retries    how often an answer that does not fit `output` is sent back
     model_timeout     seconds for one model call
@@ -63,6 +64,7 @@ class Agent:
         policy: Mapping[str, Rule | Sequence[Rule]] | None = None,
         approval: Mapping[str, Approval] | None = None,
         cite: bool = False,
+        tool_calling: Literal["native", "schema"] = "native",
         max_output_tokens: int | None = None,
         settings: Mapping[str, JsonValue] | None = None,
         output_retries: int = 2,
@@ -72,7 +74,7 @@ class Agent:
     ) -> None:
         self.name = _checked_name(name)
         where = f"agent {name!r}"
-        _check_choices(where, instructions, limits, total, closing)
+        _check_choices(where, instructions, limits, total, closing, tool_calling)
         self.models = _models(where, model)
         self.model = self.models[0]
         self.instructions = instructions
@@ -89,6 +91,7 @@ class Agent:
         self.model_timeout = model_timeout
         self.closing_tokens = closing_tokens
         self.cite = cite
+        self.tool_calling = tool_calling
         self.webhooks = checked_webhooks(where, notify)
         self._by_name = {tool.name: tool for tool in self.tools}
         numbers = {
@@ -243,7 +246,9 @@ def _check_numbers(where: str, numbers: Mapping[str, tuple[float | None, float]]
             raise DefinitionError(f"{where} has {name}={value!r}. Give a number of at least {least:g}.")
 
 
-def _check_choices(where: str, instructions: object, limits: object, total: object, closing: object) -> None:
+def _check_choices(
+    where: str, instructions: object, limits: object, total: object, closing: object, tool_calling: object
+) -> None:
     if not isinstance(instructions, str):
         raise DefinitionError(f"{where} has instructions of type {type(instructions).__name__}. Give a string.")
     for name, value in (("limits", limits), ("total", total)):
@@ -251,3 +256,7 @@ def _check_choices(where: str, instructions: object, limits: object, total: obje
             raise DefinitionError(f"{where} has {name}={value!r}. Write {name}=Limits(rounds=…, tokens=…, …).")
     if closing not in ("answer", "findings"):
         raise DefinitionError(f"{where} has closing={closing!r}. It is 'answer' (sum up) or 'findings' (no last call).")
+    if tool_calling not in ("native", "schema"):
+        raise DefinitionError(
+            f"{where} has tool_calling={tool_calling!r}. It is 'native', or 'schema' for a model that can't call tools."
+        )

@@ -29,6 +29,7 @@ from activities.providers.advice import setting_advice
 from activities.providers.errors import ModelError, TimedOut
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, Provider
+from activities.providers.schema_mode import SchemaMode
 from activities.providers.thinking_room import closing_output
 from activities.stand_ins import OUT_OF_ORDER, Model, StandIns, shown
 from activities.transcripts import Transcripts, fetch_page
@@ -129,6 +130,8 @@ class ModelCaller:
         place = self._stand_ins.choose(models)
         try:
             provider, model = await self._models.ready(models[place])
+            if agent.tool_calling == "schema":
+                provider = SchemaMode(provider, agent.output.schema if agent.output else None)
             settings, most = agent.settings, agent.max_output_tokens
             if request.closing:
                 most = closing_output(agent.closing_tokens, model, settings, entries)

@@ -21,7 +21,7 @@ def instructions(agent: Agent, closing: Status | None) -> str:
     parts = [agent.instructions, LOOP_NOTE]
     if agent.cite:
         parts.append(citations.INSTRUCTIONS)
-    if agent.output is not None and not closing:
+    if agent.output is not None and not closing and agent.tool_calling == "native":
         parts.append(agent.output_instructions())
     if closing:
         parts.append(CLOSING.format(why=LIMIT_WORDS.get(closing, closing)))
