@@ -7,13 +7,14 @@ The tables of prices are loaded with them, since the first answer is priced on t
 
 import asyncio
 import importlib
+import os
 from collections.abc import Callable
 from typing import cast
 
 from activities.apps import App
 from activities.providers import prices
 from activities.providers.errors import NotFound
-from activities.providers.protocol import Provider
+from activities.providers.protocol import KeyedProvider, Provider
 from activities.providers.scripted import Script, Scripted
 
 ADAPTERS = {
@@ -22,6 +23,9 @@ ADAPTERS = {
     "openai-chat": ("activities.providers.openai_chat", "OpenAIChat"),
 }
 """Prefix of a model string → the module and the class whose `from_environment()` builds the provider."""
+
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai-chat": "OPENAI_API_KEY"}
+"""The variable that a provider's key is mostly in; its SDK may find one elsewhere."""
 
 
 class Models:
@@ -67,7 +71,19 @@ class Models:
             await provider.close()
 
 
+def missing_key(model: str | Script) -> str | None:
+    """The variable to set, if a worker with this process's environment could not ask the model for lack of a key."""
+    prefix = model.partition(":")[0] if isinstance(model, str) else "script"
+    if prefix not in KEYS or os.environ.get(KEYS[prefix]):
+        return None
+    return None if _built(prefix).has_key else KEYS[prefix]  # seconds, but only the SDK knows where else it looks
+
+
 def _from_environment(prefix: str) -> Provider:
     prices.load()
+    return _built(prefix)
+
+
+def _built(prefix: str) -> KeyedProvider:
     module, name = ADAPTERS[prefix]
-    return cast(Provider, getattr(importlib.import_module(module), name).from_environment())
+    return cast(KeyedProvider, getattr(importlib.import_module(module), name).from_environment())

@@ -50,6 +50,16 @@ class AnthropicMessages:
         except CredentialsError as error:
             return cls(Unauthenticated(f"{_NO_KEY} ({error})"))
 
+    @property
+    def has_key(self) -> bool:
+        client = self._client
+        if isinstance(client, Unauthenticated):
+            return False
+        headers = {name.lower() for name in client.default_headers}  # ANTHROPIC_CUSTOM_HEADERS may bring one
+        return bool(
+            client.api_key or client.auth_token or client.credentials or headers & {"authorization", "x-api-key"}
+        )
+
     async def complete(self, request: ModelRequest) -> Turn:
         import httpx2
 

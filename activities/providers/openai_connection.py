@@ -41,6 +41,10 @@ class OpenAIConnection:
         return _checked(answer, response.status_code, dict(response.headers))
 
     @property
+    def has_key(self) -> bool:
+        return not isinstance(self._client, Unauthenticated)
+
+    @property
     def host(self) -> str:
         """The host that requests go to."""
         return self._ready().base_url.host

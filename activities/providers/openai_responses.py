@@ -51,6 +51,10 @@ class OpenAIResponses:
         """Built by the SDK's own variables; a missing key fails calls, not the worker."""
         return cls(client_from_environment())
 
+    @property
+    def has_key(self) -> bool:
+        return self._connection.has_key
+
     async def complete(self, request: ModelRequest) -> Turn:
         """One model call; raises `ModelError`."""
         request = replace(request, transcript=paired(request.transcript))

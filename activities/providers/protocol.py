@@ -54,6 +54,15 @@ class Provider(Protocol):
         ...
 
 
+class KeyedProvider(Provider, Protocol):
+    """A provider that is built by its SDK's own variables."""
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the SDK found a key; without one every call raises `Unauthenticated`."""
+        ...
+
+
 def call_id(turn: int, index: int) -> str:
     """Surefoot's id of the call at position `index` (from 0) of turn number `turn`: legal at every provider."""
     return f"c{turn}-{index + 1}"

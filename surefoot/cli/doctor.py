@@ -16,12 +16,13 @@ from temporalio.service import RPCError
 from activities.agents import Agent
 from activities.apps import App
 from activities.errors import DefinitionError
+from activities.models import missing_key
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.doctor_webhooks import webhook_problem
 from surefoot.cli.documents import emit
+from surefoot.cli.models import check_models
 from surefoot.cli.pages import print_table
-from surefoot.cli.run import check_models
 from surefoot.cli.session import Session, app_option, app_path, json_option, load, session
 from surefoot.embedded.command import command_version, find_command
 from surefoot.embedded.server import SEARCH_ATTRIBUTES
@@ -30,7 +31,6 @@ from surefoot.polling import list_pollers
 from surefoot.settings import SettingsError, read_settings
 
 PACKAGES = ("surefoot", "temporalio", "pydantic", "openai", "anthropic")
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai-chat": "OPENAI_API_KEY"}
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,7 @@ def _models(app: App, agent: Agent) -> Finding:
     """Can each of the agent's models be had with what this environment holds?"""
     what, shown = f"agent {agent.name}", ", ".join(m if isinstance(m, str) else "a script" for m in agent.models)
     for model in agent.models:
-        key = KEYS.get(model.partition(":")[0]) if isinstance(model, str) else None
-        if key is not None and not os.environ.get(key):
+        if (key := missing_key(model)) is not None:
             return Finding(what, False, f"{model}, but {key} is not set", f"export {key}=… where the worker runs")
     try:
         check_models(app, agent.models)

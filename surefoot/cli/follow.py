@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
 import click
@@ -41,14 +41,15 @@ async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
         raise
     if as_json:
         emit(job_document(view))
-    return report(view, as_json)
+    return report(view, as_json, watcher.asked)
 
 
-def report(view: JobView, as_json: bool) -> int:
-    """Print how it stands, the answer on stdout, and give the exit code."""
+def report(view: JobView, as_json: bool, asked: Collection[str] = ()) -> int:
+    """Print how it stands, the answer on stdout, and give the exit code. The calls `asked` were shown just now."""
     if view.outcome is None:
         for pending in view.pending:
-            print_pending(err(), view.job, pending)
+            if pending.call not in asked:
+                print_pending(err(), view.job, pending)
         say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {quoted(view.job)}")
         return exits.WAITING
     if not as_json and view.outcome.answer:
@@ -74,6 +75,8 @@ class Watcher:
         self._told = 0
         self._looked = time.monotonic()
         self._noted: set[str] = set()
+        self.asked: set[str] = set()
+        """The calls whose question is on the screen, unanswered."""
         self._interactive = approval == "ask" and prompts.possible()
 
     async def to_the_end(self) -> JobView:
@@ -129,6 +132,7 @@ class Watcher:
             return await self._send(_approval(pending))
         if not self._interactive:
             return False
+        self.asked = {pending.call}
         print_pending(err(), self._job.id, pending)
         prompts.forget_typed()
         try:

@@ -3,20 +3,17 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import click
 from pydantic import ValidationError
 
-from activities.apps import App
-from activities.models import ADAPTERS, Models
-from activities.providers.errors import ModelError
-from activities.providers.script import ScriptError
 from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.follow import Approval, follow
+from surefoot.cli.models import check_agent, check_models
 from surefoot.cli.output import say, write
 from surefoot.cli.session import (
     Session,
@@ -24,10 +21,10 @@ from surefoot.cli.session import (
     app_path,
     json_option,
     load,
-    needs_app,
     session,
     with_worker,
 )
+from surefoot.cli.starting import Start
 from surefoot.errors import NoWorker
 from surefoot.job import Job
 from surefoot.settings import read_settings
@@ -95,16 +92,15 @@ def input_from(text: str | None) -> str:
     return text
 
 
-def check_models(app: App, models: Sequence[object]) -> None:
-    """Say at once what no worker could run. Whether a key is set shows where the worker runs."""
-    found = Models(app)
-    for model in models:
-        api, _, name = model.partition(":") if isinstance(model, str) else ("script", "", "")
-        if isinstance(model, str) and not (api in ADAPTERS and name):
-            try:
-                found.find(model)
-            except (ModelError, ScriptError) as error:
-                raise click.UsageError(f"model {model}: {error}") from None
+def checked_id(id_: str | None) -> str | None:
+    """An id that lists and commands can hold; raises `click.UsageError`."""
+    if id_ is None:
+        return None
+    if not 0 < len(os.fsencode(id_.strip())) <= MOST_ID_BYTES:
+        raise click.UsageError(f"--id has to have 1 to {MOST_ID_BYTES} bytes, this one has {len(os.fsencode(id_))}")
+    if id_.startswith("-") or not id_.isprintable():
+        raise click.UsageError(f"--id {id_!r}: it may not begin with a dash, nor hold what can't be printed")
+    return id_
 
 
 @click.command()
@@ -129,29 +125,25 @@ def run(
 ) -> None:
     """Start a job of AGENT on INPUT, follow it, ask for approvals, and print its answer."""
     chosen = limits_from(limits)
-    if id_ is not None and not 0 < len(os.fsencode(id_.strip())) <= MOST_ID_BYTES:
-        raise click.UsageError(f"--id has to have 1 to {MOST_ID_BYTES} bytes, this one has {len(os.fsencode(id_))}")
-    if id_ is not None and (id_.startswith("-") or not id_.isprintable()):
-        raise click.UsageError(f"--id {id_!r}: it may not begin with a dash, nor hold what can't be printed")
-
-    with exits.telling():  # all that can be wrong is told before anything starts
-        marks(tenant, tags)
-        settings = read_settings(app=app_path(app))
-        if settings.embedded:
-            loaded = load(needs_app(settings))
-            named = loaded.agent(agent)
-            check_models(loaded, [model] if model is not None else named.models)
-    message = input_from(input)
+    start = Start(checked_id(id_))
+    with start.told():
+        with exits.telling():  # all that can be wrong is told before anything starts
+            marks(tenant, tags)
+            settings = read_settings(app=app_path(app))
+            if settings.embedded:
+                check_agent(settings, agent, model)
+        message = input_from(input)
 
     async def work() -> int:
-        async with session(app, new=True) as opened:
+        with start.told():
+            async with session(app, new=True) as opened:
 
-            async def start() -> Job:
-                return await opened.client.start(
-                    agent, message, id=id_, limits=chosen, model=model, tenant=tenant, tags=tags, by=me()
-                )
+                async def begin() -> Job:
+                    return await opened.client.start(
+                        agent, message, id=id_, limits=chosen, model=model, tenant=tenant, tags=tags, by=me()
+                    )
 
-            return await _go(opened, start, settings.queue(), approval, detach, as_json)
+                return await _go(opened, start.of(begin), settings.queue(), approval, detach, as_json)
 
     exits.run(work())
 
@@ -171,16 +163,20 @@ def reply(
     as_json: bool,
 ) -> None:
     """Go on with a job that has ended, in any state, with a new allowance."""
-    chosen, message = limits_from(limits), input_from(text)
+    chosen = limits_from(limits)
+    start = Start(job, f"nothing was sent to job {job}")
+    with start.told():
+        message = input_from(text)
 
     async def work() -> int:
-        async with session(app) as opened:
-            queue = await _queue_of(opened, job, model)
+        with start.told():
+            async with session(app) as opened:
+                queue = await _queue_of(opened, job, model)
 
-            async def start() -> Job:
-                return await opened.client.reply(job, message, limits=chosen, model=model, by=me())
+                async def begin() -> Job:
+                    return await opened.client.reply(job, message, limits=chosen, model=model, by=me())
 
-            return await _go(opened, start, queue, approval, detach, as_json)
+                return await _go(opened, start.of(begin), queue, approval, detach, as_json)
 
     exits.run(work())
 
@@ -207,17 +203,22 @@ def fork(
 ) -> None:
     """Start a new job that has said what JOB had after round N, and goes on from there: told TEXT, or asked again."""
     chosen = limits_from(limits)
-    message = input_from(text) if text is not None else None
+    start = Start(checked_id(id_))
+    with start.told():
+        message = input_from(text) if text is not None else None
 
     async def work() -> int:
-        async with session(app) as opened:
-            await opened.worker_for(job, look=True)
-            queue = await _queue_of(opened, job, model)
+        with start.told():
+            async with session(app) as opened:
+                await opened.worker_for(job, look=True)
+                queue = await _queue_of(opened, job, model)
 
-            async def start() -> Job:
-                return await opened.client.fork(job, number, message, new_id=id_, limits=chosen, model=model, by=me())
+                async def begin() -> Job:
+                    return await opened.client.fork(
+                        job, number, message, new_id=id_, limits=chosen, model=model, by=me()
+                    )
 
-            return await _go(opened, start, queue, approval, detach, as_json)
+                return await _go(opened, start.of(begin), queue, approval, detach, as_json)
 
     exits.run(work())
 

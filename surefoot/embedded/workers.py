@@ -57,6 +57,17 @@ def alive(settings: Settings, queue: str) -> bool:
     return any(locks.is_held(place.lock) for place in Home(settings.home).workers(queue))
 
 
+def running(settings: Settings, queue: str) -> list[WorkerRecord]:
+    """The workers of this queue that are up, as far as they have said what they are."""
+    places = [place for place in Home(settings.home).workers(queue) if locks.is_held(place.lock)]
+    return [record for place in places if (record := read(place.record)) is not None]
+
+
+def serves(settings: Settings, app: Path) -> bool:
+    """Is a worker up that has the present code of `app`, so that none would be started for it?"""
+    return any(record.serves(app) for record in running(settings, settings.queue(app)))
+
+
 async def spawn(
     settings: Settings, app: Path, queue: str, *, detached: bool, worker_idle_seconds: float | None = None
 ) -> Worker:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import ADAPTERS, Models
+from activities.models import ADAPTERS, Models, missing_key
 from activities.providers import prices
 from activities.providers.errors import NotFound, Unauthenticated
 from activities.providers.protocol import ModelRequest
@@ -184,3 +185,34 @@ async def test_what_could_not_be_built_is_built_again(tmp_path: Path) -> None:
     provider, name = await models.ready("scripted:s.json")
 
     assert (provider.api, name) == ("scripted", "s.json")
+
+
+@pytest.mark.parametrize(
+    ("model", "environment", "missing"),
+    [
+        ("anthropic:m", {}, "ANTHROPIC_API_KEY"),
+        ("anthropic:m", {"ANTHROPIC_API_KEY": "k"}, None),
+        ("anthropic:m", {"ANTHROPIC_AUTH_TOKEN": "k"}, None),
+        ("anthropic:m", {"ANTHROPIC_CUSTOM_HEADERS": "X-Api-Key: k"}, None),
+        ("openai:m", {}, "OPENAI_API_KEY"),
+        ("openai-chat:m", {"OPENAI_API_KEY": "k"}, None),
+        ("openai-chat:m", {"OPENAI_BASE_URL": "http://127.0.0.1:1"}, "OPENAI_API_KEY"),
+        ("scripted:m.json", {}, None),
+        (Script([]), {}, None),
+    ],
+)
+def test_a_missing_key_is_named_unless_the_sdk_finds_one_anywhere(
+    model: str | Script,
+    environment: dict[str, str],
+    missing: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))  # where a profile of the SDK's may lie
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert missing_key(model) == missing

@@ -25,6 +25,7 @@ def test_ctrl_c_while_the_server_starts_leaves_nothing_behind(place: Place) -> N
     terminal.type(CTRL_C)
 
     assert terminal.end() == 130
+    assert terminal.text.count("nothing was started\n") == 1
     assert "Traceback" not in terminal.text
     assert terminal.sane()
     until(lambda: nothing_is_left(place))
@@ -36,6 +37,7 @@ def test_ctrl_c_while_the_app_is_loaded_starts_nothing(place: Place) -> None:
     terminal.type(CTRL_C)
 
     assert terminal.end(seconds=5) == 130
+    assert terminal.text.count("nothing was started\n") == 1
     assert "Traceback" not in terminal.text
     assert not place.home.exists()
 
@@ -47,8 +49,19 @@ def test_ctrl_c_while_it_reads_its_input_starts_nothing(place: Place) -> None:
     terminal.type(CTRL_C)
 
     assert terminal.end() == 130
+    assert terminal.text.count("nothing was started\n") == 1
     assert "Traceback" not in terminal.text
     assert not place.home.exists()
+
+
+def test_ctrl_c_of_a_reply_before_it_was_sent_says_that_nothing_was(place: Place) -> None:
+    assert place.run("run", "plain", "x", "--id", "over").code == 0
+    terminal = place.terminal("reply", "over", "go on", "--model", "scripted:plain.json", SHOP_SLEEPS="30")
+    terminal.expect("an app may print")
+    terminal.type(CTRL_C)
+
+    assert terminal.end() == 130
+    assert "nothing was sent to job over\n" in terminal.text
 
 
 def test_ctrl_c_while_a_job_runs_keeps_it_and_watch_goes_on(place: Place) -> None:
@@ -60,6 +73,7 @@ def test_ctrl_c_while_a_job_runs_keeps_it_and_watch_goes_on(place: Place) -> Non
     (place.folder / "go").touch()
 
     assert terminal.end() == 130
+    assert "nothing was started" not in terminal.text
     assert terminal.sane()
     assert place.workers() == []
     watched = place.run("watch", "kept")

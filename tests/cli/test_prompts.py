@@ -148,9 +148,19 @@ def test_the_end_of_input_leaves_the_call_waiting(shop: Place) -> None:
     terminal.type(f"a{CTRL_D}{CTRL_D}")
 
     assert terminal.end() == 4
-    assert "surefoot approve left c2-1" in terminal.text
+    assert terminal.text.count("surefoot approve left c2-1") == 1
+    assert "job left waits for a person; once decided, follow it with: surefoot watch left" in terminal.text
     assert decided(shop, "left") == []
     assert terminal.sane()
+
+
+def test_the_end_of_input_shows_the_calls_that_were_not_asked_yet(shop: Place) -> None:
+    terminal = shop.terminal("run", "twice", "both", "--id", "two-left")
+    terminal.expect(QUESTION)
+    terminal.type(CTRL_D)
+
+    assert terminal.end() == 4
+    assert [terminal.text.count(f"surefoot approve two-left c1-{number}") for number in (1, 2)] == [1, 1]
 
 
 def test_ctrl_c_at_a_question_keeps_the_job(shop: Place) -> None:

@@ -9,9 +9,12 @@ import pytest
 from activities.apps import App
 from activities.providers.scripted import Script
 from surefoot.cli.follow import arguments_from
-from surefoot.cli.run import check_models, limits_from
-from tests.cli.running import APPS, Place
+from surefoot.cli.models import check_models
+from surefoot.cli.run import limits_from
+from tests.cli.running import APPS, Place, until
 from workflows.contracts import Limits
+
+NOWHERE = "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
@@ -153,3 +156,53 @@ def test_a_model_that_no_worker_could_run_is_told_before_a_job_begins(model: str
 
     with pytest.raises(click.UsageError, match=said):
         check_models(app, ["scripted:plain.json", "anthropic:any", Script([]), model])
+
+
+REAL = """
+from surefoot import Agent
+real = Agent("real", ["anthropic:claude-sonnet-4-6", "openai:gpt-5"])
+"""
+
+
+def test_without_a_key_for_its_model_a_run_says_which_one_and_starts_nothing(place: Place) -> None:
+    (place.folder / "real.py").write_text(REAL)
+
+    first = place.run("run", "real", "x", "--app", "real.py")
+    chosen = place.run("run", "real", "x", "--app", "real.py", "--model", "openai-chat:gpt-5", ANTHROPIC_API_KEY="x")
+
+    assert (first.code, chosen.code) == (2, 2)
+    assert "anthropic:claude-sonnet-4-6 is to be asked by a worker with this environment, and ANTHROPIC_API_KEY is" in (
+        first.err
+    )
+    assert "export ANTHROPIC_API_KEY=…, or try it without a key" in first.err
+    assert "--model scripted:FILE.json" in first.err
+    assert "OPENAI_API_KEY is not set" in chosen.err
+    assert not place.home.exists()
+
+
+def test_a_key_that_only_the_sdk_finds_counts(place: Place) -> None:
+    (place.folder / "real.py").write_text(REAL)
+    place.environment |= {"ANTHROPIC_AUTH_TOKEN": "x", "ANTHROPIC_BASE_URL": NOWHERE}
+
+    ended = place.run("run", "real", "x", "--app", "real.py", "--id", "ours", "--detach")
+
+    assert (ended.code, ended.out) == (0, "ours\n")
+
+
+def test_a_key_for_somebody_elses_worker_is_not_asked_for(place: Place) -> None:
+    (place.folder / "real.py").write_text(REAL)
+
+    ended = place.run("run", "real", "x", "--app", "real.py", TEMPORAL_ADDRESS="127.0.0.1:1")
+
+    assert ended.code == 5
+    assert "ANTHROPIC_API_KEY" not in ended.err
+
+
+def test_a_worker_that_is_up_has_keys_of_its_own(place: Place) -> None:
+    (place.folder / "real.py").write_text(REAL)
+    place.start("worker", "--app", "real.py", ANTHROPIC_API_KEY="x", ANTHROPIC_BASE_URL=NOWHERE)
+    until(place.workers, seconds=60)
+
+    ended = place.run("run", "real", "x", "--app", "real.py", "--id", "theirs", "--detach")
+
+    assert (ended.code, ended.out) == (0, "theirs\n")

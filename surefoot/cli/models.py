@@ -1,0 +1,51 @@
+"""Says before anything starts which models could not be asked.
+
+Each command decides what of it it may say: a worker that somebody else starts has an environment of its own.
+"""
+
+from collections.abc import Sequence
+
+import click
+
+from activities.apps import App
+from activities.models import ADAPTERS, Models, missing_key
+from activities.providers.errors import ModelError
+from activities.providers.script import ScriptError
+from activities.providers.scripted import Script
+from surefoot.cli.session import load, needs_app
+from surefoot.embedded.workers import serves
+from surefoot.settings import Settings
+
+
+def check_models(app: App, models: Sequence[object]) -> None:
+    """Say at once what no worker could run. Whether a key is set shows where the worker runs."""
+    found = Models(app)
+    for model in models:
+        api, _, name = model.partition(":") if isinstance(model, str) else ("script", "", "")
+        if isinstance(model, str) and not (api in ADAPTERS and name):
+            try:
+                found.find(model)
+            except (ModelError, ScriptError) as error:
+                raise click.UsageError(f"model {model}: {error}") from None
+
+
+def check_key(model: str | Script) -> None:
+    """For a worker with our environment; raises `click.UsageError`."""
+    if (key := missing_key(model)) is not None:
+        raise click.UsageError(
+            f"{model} is to be asked by a worker with this environment, and {key} is not set in it: export {key}=…,"
+            " or try it without a key, on a model that answers from a file: --model scripted:FILE.json"
+        )
+
+
+def check_agent(settings: Settings, agent: str, model: str | None) -> None:
+    """What a job of `agent`, perhaps on another `model`, needs of the app and of this process's environment.
+
+    A worker that is up has its own environment. Raises `DefinitionError`, `UnknownAgent` and `click.UsageError`.
+    """
+    path = needs_app(settings)
+    app = load(path)
+    named = app.agent(agent)
+    check_models(app, [model] if model is not None else named.models)
+    if not serves(settings, path):
+        check_key(model if model is not None else named.model)
