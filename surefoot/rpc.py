@@ -7,6 +7,7 @@ from pydantic_core import PydanticSerializationError, ValidationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.payloads import UnreadablePayload
+from surefoot.asking import wait_in_vain
 from surefoot.errors import JobEnded, NoSuchJob, NoWorker, ServerNotReached, SurefootError, Unreadable
 from surefoot.texts import quoted
 
@@ -50,6 +51,11 @@ def _ours(job: str, error: RPCError) -> SurefootError:
         if any(words in error.message for words in ENDED):
             return JobEnded(f"job {job} has ended; go on with: surefoot reply {quoted(job)} TEXT")
         return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
+    if wait_in_vain(error):
+        return NoWorker(
+            f"too many questions wait for the worker of job {job}, which does not answer: it may hang or be overloaded."
+            f" Try again in a moment; if it stays so, look into the worker's log ({error.message})"
+        )
     if error.status in NO_ANSWER:
         return NoWorker(
             f"no worker answers for job {job}: start one with `surefoot worker --app FILE` ({error.message})"

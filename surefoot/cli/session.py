@@ -6,6 +6,7 @@ one that ends with it while a job is followed, a detached one that ends when idl
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -23,12 +24,16 @@ from surefoot.connection import connect, connect_embedded
 from surefoot.embedded import lease
 from surefoot.embedded.home import DATABASE, Home
 from surefoot.embedded.worker_record import read
-from surefoot.embedded.workers import alive, serve, spawn
+from surefoot.embedded.workers import alive, running, serve, spawn
 from surefoot.errors import NoSuchJob, NoWorker, ServerNotReached
+from surefoot.polling import list_pollers
 from surefoot.settings import Settings, SettingsError, read_settings
 
 WORKER_IDLE_SECONDS = 15.0
 REMIND_SECONDS = 1.5
+LOOK_SECONDS = 0.1
+POLLS_WITHIN = 20.0
+"""How long a worker that is up may take to load its app and its SDKs. Whether it answers is then seen by asking."""
 CONNECT_SECONDS = 5.0
 T = TypeVar("T")
 
@@ -50,14 +55,23 @@ class Session:
         if not self.settings.embedded:
             return
         queue = await self.client.job(job).queue()
-        if look and alive(self.settings, queue):
-            return
-        try:
-            await self.background_worker(queue)
-        except NoWorker as error:
-            if look:
-                raise
-            say(str(error))
+        if not (look and alive(self.settings, queue)):
+            try:
+                await self.background_worker(queue)
+            except NoWorker as error:
+                if look:
+                    raise
+                say(str(error))
+        await self._until_it_polls(queue)
+
+    async def _until_it_polls(self, queue: str) -> None:
+        """A worker is up before it asks for work; until then the server refuses questions, as if there were none."""
+        end = time.monotonic() + POLLS_WITHIN
+        while (records := running(self.settings, queue)) and time.monotonic() < end:
+            pids = {str(record.pid) for record in records}
+            if any(each.identity.partition("@")[0] in pids for each in await list_pollers(self.client.temporal, queue)):
+                return
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def background_worker(self, queue: str) -> None:
         """One that ends when idle. Raises `NoWorker` if nobody knows what it should run, and `DefinitionError`."""

@@ -196,3 +196,13 @@ def test_an_app_file_that_was_moved_takes_its_jobs_along(place: Place) -> None:
     assert "name the app file with --app FILE" in lost.err
     assert found.code == 0
     assert place.run("watch", "moved", "--app", "market.py").out == "No cups were left: 10 x cup ordered.\n"
+
+
+def test_a_worker_that_was_started_for_the_decision_tells_that_there_is_no_such_call(place: Place) -> None:
+    assert place.run("run", "shop", "cups?", "--id", "asked-at-once").code == 4
+    until(lambda: not place.workers())
+
+    ended = place.run("approve", "asked-at-once", "c9-9", "--json", SHOP_SLEEPS="4")
+
+    assert (ended.code, json.loads(ended.out)["kind"]) == (2, "UnknownCall")
+    assert "no call c9-9 waits in job asked-at-once; waiting: c2-1" in ended.err
