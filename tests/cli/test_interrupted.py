@@ -56,7 +56,7 @@ def test_ctrl_c_while_it_reads_its_input_starts_nothing(place: Place) -> None:
 
 def test_ctrl_c_of_a_reply_before_it_was_sent_says_that_nothing_was(place: Place) -> None:
     assert place.run("run", "plain", "x", "--id", "over").code == 0
-    terminal = place.terminal("reply", "over", "go on", "--model", "scripted:plain.json", SHOP_SLEEPS="30")
+    terminal = place.terminal("reply", "over", "go on", "--model", "scripted:plain.json", SHOP_SLEEPS="2")
     terminal.expect("an app may print")
     terminal.type(CTRL_C)
 
