@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import JsonValue
 
-from activities.approval import Approval, checked
+from activities.approval import Approval
 from activities.errors import DefinitionError
 from activities.output_schema import OutputSchema
-from activities.policy import Condition, Rule, as_rules, matching
+from activities.policy import Rule, matching
+from activities.tool_tables import askings_of, rules_of
 from activities.tools import Tool
 from activities.webhooks import Webhook, checked_webhooks, wanted
 from workflows.contracts import AgentSpec, Asking, JsonObject, Limits
@@ -83,8 +84,8 @@ class Agent:
         self.total = None if total is None else _only_given(total)
         self.closing = closing
         self.output = OutputSchema(where, output) if output is not None else None
-        self.rules = _rules(where, policy or {}, self.tools)
-        self._asking = _asking(where, approval or {}, self.tools)
+        self.rules = rules_of(where, policy or {}, self.tools)
+        self._asking = askings_of(where, approval or {}, self.tools)
         self.max_output_tokens = max_output_tokens
         self.settings = _settings(where, settings or {})
         self.output_retries = output_retries
@@ -196,34 +197,6 @@ def _only_given(limits: Limits) -> Limits:
     """The limits without defaults: what a user did not write is no limit of the whole job."""
     given = {name: getattr(limits, name) for name in limits.model_fields_set}
     return Limits(**(dict.fromkeys(Limits.model_fields) | given))
-
-
-def _rules(
-    where: str, policy: Mapping[str, Rule | Sequence[Rule]], tools: Sequence[Tool]
-) -> dict[str, tuple[Condition, ...]]:
-    rules = {key: as_rules(given, f"{where}, policy[{key!r}]") for key, given in policy.items()}
-    for key, conditions in rules.items():
-        meant = [tool for tool in tools if fnmatchcase(tool.name, key)]
-        if not meant and not any(mark in key for mark in "*?["):
-            names = [tool.name for tool in tools]
-            near = difflib.get_close_matches(key, names, 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Its tools are {', '.join(names) or '(none)'}."
-            raise DefinitionError(f"{where} has a policy for {key!r}, but no tool of that name. {hint}")
-        for tool in meant:
-            for condition in conditions:
-                condition.check(tool.arguments.names, f"{where}, policy[{key!r}], tool {tool.name!r}")
-    return rules
-
-
-def _asking(where: str, approval: Mapping[str, Approval], tools: Sequence[Tool]) -> dict[str, Asking]:
-    found: dict[str, Asking] = {}
-    for key, given in approval.items():
-        if not any(fnmatchcase(tool.name, key) for tool in tools):
-            names = ", ".join(tool.name for tool in tools) or "(none)"
-            raise DefinitionError(f"{where} has an approval for {key!r}, but no tool of that name: {names}.")
-        if (asking := checked(given, f"{where}, approval[{key!r}]")) is not None:
-            found[key] = asking
-    return found
 
 
 def _settings(where: str, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

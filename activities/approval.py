@@ -7,6 +7,7 @@ from pydantic import ConfigDict, ValidationError, model_validator
 
 from activities.errors import DefinitionError
 from workflows.contracts import Asking
+from workflows.faults import faults_of
 
 DECISIONS = tuple(Asking().allowed)
 
@@ -31,10 +32,7 @@ class Approval(Asking):
         try:
             super().__init__(**given)
         except ValidationError as error:
-            faults = "; ".join(
-                f"{'.'.join(map(str, fault['loc'])) or 'Approval'}: {fault['msg']}" for fault in error.errors()
-            )
-            raise DefinitionError(f"Approval({_shown(given)}) can't be used: {faults}") from None
+            raise DefinitionError(f"Approval({_shown(given)}) can't be used: {faults_of(error, 'Approval')}.") from None
 
     @model_validator(mode="after")
     def _holds_together(self) -> "Approval":

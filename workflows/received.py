@@ -14,6 +14,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.contracts import JobStart, Record
+from workflows.faults import faults_of
 
 R = TypeVar("R", bound=Record)
 
@@ -23,7 +24,6 @@ WORD_BYTES = 1_500_000
 NAME_CHARS = 300
 """Longest id, digest or name of a person."""
 
-FAULTS_SHOWN = 5
 LONG_TEXTS = ("text", "result", "arguments")
 
 
@@ -48,7 +48,7 @@ def received(kind: type[R], sent: Sequence[object]) -> R:
     try:
         record = kind.model_validate(value, strict=True)
     except ValidationError as error:
-        raise refusal("NotAllowed", f"this is no {word}: {_faults(error)}; nothing was executed") from None
+        raise refusal("NotAllowed", f"this is no {word}: {faults_of(error)}; nothing was executed") from None
     _check_size(word, record)
     return record
 
@@ -72,18 +72,13 @@ def received_start(sent: Sequence[object]) -> JobStart:
     try:
         start = JobStart.model_validate(sent[0])
     except ValidationError as error:
-        raise ValueError(f"{_faults(error)}; start jobs through surefoot") from None
+        raise ValueError(f"{faults_of(error)}; start jobs through surefoot") from None
     if start.resumed and start.carry is None:
         raise ValueError("it says that it goes on from an earlier run, and has nothing of that run")
     for call in start.carry.calls if start.carry else []:
         if call.phase in ("asking", "unknown") and call.asked_at is None:
             raise ValueError(f"call {call.call.id} waits for a person in it, and nothing says since when")
     return start
-
-
-def _faults(error: ValidationError) -> str:
-    faults = error.errors(include_input=False, include_url=False, include_context=False)[:FAULTS_SHOWN]
-    return "; ".join(f"{'.'.join(map(str, fault['loc']))[:NAME_CHARS] or 'value'}: {fault['msg']}" for fault in faults)
 
 
 @contextmanager
