@@ -157,23 +157,51 @@ class Client:
         return Job(self.temporal, id, answer_within=self.answer_within)
 
     async def reply(
-        self, id: str, message: str, *, by: str | None = None, limits: Limits | None = None, model: str | None = None
+        self,
+        id: str,
+        message: str,
+        *,
+        key: str | None = None,
+        by: str | None = None,
+        limits: Limits | None = None,
+        model: str | None = None,
     ) -> Job:
         """Go on with a job that has ended, in any state: everything said so far is kept, and a new allowance begins.
 
-        Raises `JobRunning` if it has not ended (then `Job.steer` reaches it), `NoSuchJob`, `TooLarge`.
+        Sent again with the same idempotency `key`, the job's last reply is not made twice. Raises `JobRunning` if the
+        job has not ended (then `Job.steer` reaches it), `JobConflict` for another reply under that key, `NoSuchJob`,
+        `TooLarge`.
         """
         message = checked(message)
-        end = await fetch_end(self.temporal, id, answer_within=self.answer_within)
-        carry = end.carry
-        start = JobStart(agent=carry.agent, message=message, by=named(by), limits=limits, model=model, carry=carry)
+        mark = {} if key is None else _reply_mark(key, message, limits, model)
+        if mark and await self._replied(id, mark):
+            return self.job(id)
         try:
-            await self._start(id, start, end.memo, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
-        except WorkflowAlreadyStartedError:
+            end = await fetch_end(self.temporal, id, answer_within=self.answer_within)
+            carry = end.carry
+            start = JobStart(agent=carry.agent, message=message, by=named(by), limits=limits, model=model, carry=carry)
+            memo = {**end.memo, **mark}
+            await self._start(id, start, memo, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
+        except (WorkflowAlreadyStartedError, JobRunning) as error:
+            if mark and await self._replied(id, mark):  # the same request, sent twice at once
+                return self.job(id)
+            if isinstance(error, JobRunning):
+                raise
             raise JobRunning(
                 f"job {id} is running: somebody replied just now. Use: surefoot steer {quoted(id)} TEXT"
             ) from None
         return self.job(id)
+
+    async def _replied(self, job: str, mark: dict[str, str]) -> bool:
+        """Whether the job's last run began with this reply."""
+        with reaching(job):
+            description = await self.temporal.get_workflow_handle(job).describe()
+            seen = {name: await description.memo_value(name, "", type_hint=str) for name in mark}
+        if seen["reply_key"] != mark["reply_key"]:
+            return False
+        if seen != mark:
+            raise JobConflict(f"another reply to job {job} was sent with this idempotency key; choose another key")
+        return True
 
     async def fork(
         self,
@@ -244,6 +272,12 @@ def _search_attributes(start: JobStart) -> TypedSearchAttributes:
     if marked.tags:
         found.append(SearchAttributePair(TAGS, marked.tags))
     return TypedSearchAttributes(found)
+
+
+def _reply_mark(key: str, message: str, limits: Limits | None, model: str | None) -> dict[str, str]:
+    """What the memo of a run keeps of the reply that it began with."""
+    content = _digest(message, str(model), limits.model_dump_json(exclude_unset=True) if limits else "")
+    return {"reply_key": _digest(key), "reply_print": content}
 
 
 def _digest(*texts: str) -> str:

@@ -114,10 +114,10 @@ async def fork_job(person: Submitter, client: Jobs, job: TheJob, sent: ForkJob) 
 
 
 @router.post(f"/{JOB}/reply", status_code=202)
-async def reply(person: Submitter, client: Jobs, job: TheJob, sent: Reply) -> JobRef:
+async def reply(person: Submitter, client: Jobs, job: TheJob, sent: Reply, key: Key = None) -> JobRef:
     """Go on with a job that has ended, with a new allowance."""
     limits = limits_of(sent.limits)
-    await client.reply(job.id, sent.message, by=person.name, limits=limits, model=sent.model)
+    await client.reply(job.id, sent.message, key=key, by=person.name, limits=limits, model=sent.model)
     return JobRef(job=job.id)
 
 

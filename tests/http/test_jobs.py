@@ -1,5 +1,6 @@
 """Jobs over HTTP: started once, found, looked at, told things, ended."""
 
+import asyncio
 import uuid
 from pathlib import Path
 from urllib.parse import quote
@@ -221,6 +222,25 @@ async def test_a_running_job_is_told_things_and_stopped_in_the_persons_name(host
     assert deeds == [("steered", "ana"), ("paused", "ana"), ("resumed", "ana"), ("cancelled", "ana")]
     assert replied == {"job": job.id}
     assert ledger.written == []
+
+
+async def test_a_reply_that_is_sent_again_with_its_key_is_made_once(host: Host) -> None:
+    agent, key = fresh(), {"Idempotency-Key": "r-1"}
+    async with host(writer(agent, tools=[])) as client, calling(client) as ana:
+        job = await client.start(agent, "go")
+        await ended(job)
+        path = f"/jobs/{job.id}/reply"
+        at_once = await asyncio.gather(*(ana.post(path, {"message": "more"}, 202, key) for _ in range(3)))
+        await ended(job)
+        late = await ana.post(path, {"message": "more"}, 202, key)
+        other = await ana.post(path, {"message": "something else"}, 409, key)
+        await ana.post(path, {"message": "more"}, 202, {"Idempotency-Key": "r-2"})
+        await ended(job)
+        said = [entry.text for entry in await job.transcript() if entry.kind == "message"]
+
+    assert [*at_once, late] == [{"job": job.id}] * 4
+    assert other["type"] == "urn:surefoot:problem:job-conflict"
+    assert said == ["go", "more", "more"]
 
 
 async def test_a_job_is_forked_behind_a_round(host: Host) -> None:
