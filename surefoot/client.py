@@ -4,20 +4,13 @@ A client needs a Temporal server and no worker; what only a worker can answer sa
 agents are named, and resolved where they run.
 """
 
-import hashlib
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client as Temporal
-from temporalio.common import (
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from surefoot.ends import ANSWER_WITHIN, fetch_end
@@ -27,13 +20,10 @@ from surefoot.inbox import InboxItem, InboxPage, list_inbox
 from surefoot.job import Job
 from surefoot.leaving import let_threads_finish_at_exit
 from surefoot.lists import JobFilter, JobRow, list_jobs
-from surefoot.rpc import reaching
 from surefoot.settings import DEFAULT_TASK_QUEUE
+from surefoot.starting import digest, must_be_same, replied, reply_mark, start_run
 from surefoot.texts import checked, marks, named, quoted
 from workflows.contracts import JobStart, Limits
-from workflows.desk import AGENT, PHASE, TAGS, TENANT
-
-WORKFLOW = "AgentJob"
 
 
 class Client:
@@ -100,57 +90,17 @@ class Client:
             **marks(tenant, tags),
         )
         if key is not None:
-            job = f"{agent}-{_digest(agent, key)[:20]}"
-            print_ = _digest(start.model_dump_json(exclude={"by"}), str(delay))
+            job = f"{agent}-{digest(agent, key)[:20]}"
+            print_ = digest(start.model_dump_json(exclude={"by"}), str(delay))
         else:
             job = _new_id(agent) if id is None else id
-            print_ = _digest(agent, message)
+            print_ = digest(agent, message)
         memo = {"print": print_}
         try:
-            await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, self.task_queue, delay)
+            await start_run(self.temporal, job, start, memo, self.task_queue, delay=delay)
         except WorkflowAlreadyStartedError:
-            await self._same(job, print_)
+            await must_be_same(self.temporal, job, print_)
         return self.job(job)
-
-    async def _start(
-        self,
-        job: str,
-        start: JobStart,
-        memo: dict[str, str],
-        reuse: WorkflowIDReusePolicy,
-        queue: str,
-        delay: timedelta | None = None,
-    ) -> None:
-        # No retry policy and no timeout, on purpose: a job never runs a second time, and waits as long as people do.
-        with reaching(job):
-            await self.temporal.start_workflow(
-                WORKFLOW,
-                start,
-                id=job,
-                task_queue=queue,
-                id_reuse_policy=reuse,
-                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                memo={
-                    "agent": start.agent,
-                    "message": start.message[:200],
-                    "started": datetime.now(UTC).isoformat(),  # but a reply has that of its job in `memo`
-                    **memo,
-                },
-                search_attributes=_search_attributes(start),
-                static_summary=f"{start.agent}: {start.message[:80]}",
-                start_delay=delay,
-            )
-
-    async def _same(self, job: str, print_: str) -> None:
-        with reaching(job):
-            description = await self.temporal.get_workflow_handle(job).describe()
-            before = await description.memo_value("print", "", type_hint=str)
-            agent = await description.memo_value("agent", "?", type_hint=str)
-        if before != print_:
-            raise JobConflict(
-                f"job {job} exists already, with another input (agent {agent}); choose another id,"
-                f" or send it a message: surefoot reply {quoted(job)} TEXT"
-            )
 
     def job(self, id: str) -> Job:
         """The job of this id; whether it exists is seen when it is asked for something."""
@@ -173,17 +123,17 @@ class Client:
         `TooLarge`.
         """
         message = checked(message)
-        mark = {} if key is None else _reply_mark(key, message, limits, model)
-        if mark and await self._replied(id, mark):
+        mark = {} if key is None else reply_mark(key, message, limits, model)
+        if mark and await replied(self.temporal, id, mark):
             return self.job(id)
         try:
             end = await fetch_end(self.temporal, id, answer_within=self.answer_within)
             carry = end.carry
             start = JobStart(agent=carry.agent, message=message, by=named(by), limits=limits, model=model, carry=carry)
             memo = {**end.memo, **mark}
-            await self._start(id, start, memo, WorkflowIDReusePolicy.ALLOW_DUPLICATE, end.task_queue)
+            await start_run(self.temporal, id, start, memo, end.task_queue, again=True)
         except (WorkflowAlreadyStartedError, JobRunning) as error:
-            if mark and await self._replied(id, mark):  # the same request, sent twice at once
+            if mark and await replied(self.temporal, id, mark):  # the same request, sent twice at once
                 return self.job(id)
             if isinstance(error, JobRunning):
                 raise
@@ -191,17 +141,6 @@ class Client:
                 f"job {id} is running: somebody replied just now. Use: surefoot steer {quoted(id)} TEXT"
             ) from None
         return self.job(id)
-
-    async def _replied(self, job: str, mark: dict[str, str]) -> bool:
-        """Whether the job's last run began with this reply."""
-        with reaching(job):
-            description = await self.temporal.get_workflow_handle(job).describe()
-            seen = {name: await description.memo_value(name, "", type_hint=str) for name in mark}
-        if seen["reply_key"] != mark["reply_key"]:
-            return False
-        if seen != mark:
-            raise JobConflict(f"another reply to job {job} was sent with this idempotency key; choose another key")
-        return True
 
     async def fork(
         self,
@@ -226,7 +165,7 @@ class Client:
         start = JobStart(agent=carry.agent, message=text, by=named(by), limits=limits, model=model, carry=carry)
         memo = {"print": f"fork of {id} after {number}"}
         try:
-            await self._start(job, start, memo, WorkflowIDReusePolicy.REJECT_DUPLICATE, await source.queue())
+            await start_run(self.temporal, job, start, memo, await source.queue())
         except WorkflowAlreadyStartedError:
             raise JobConflict(f"job {job} exists already; choose another id for the fork") from None
         return self.job(job)
@@ -258,30 +197,6 @@ class Client:
         As quick for a hundred thousand jobs as for fifty. Raises `WrongValue` for an `after` that no page ended with.
         """
         return await list_inbox(self.temporal, jobs=jobs, after=after, agent=agent, tenant=tenant)
-
-
-def _search_attributes(start: JobStart) -> TypedSearchAttributes:
-    """What lists find the job by; a reply and a fork are found as the job was that they go on from."""
-    marked = start.carry or start
-    found: list[SearchAttributePair[Any]] = [
-        SearchAttributePair(AGENT, start.agent),
-        SearchAttributePair(PHASE, "running"),
-    ]
-    if marked.tenant is not None:
-        found.append(SearchAttributePair(TENANT, marked.tenant))
-    if marked.tags:
-        found.append(SearchAttributePair(TAGS, marked.tags))
-    return TypedSearchAttributes(found)
-
-
-def _reply_mark(key: str, message: str, limits: Limits | None, model: str | None) -> dict[str, str]:
-    """What the memo of a run keeps of the reply that it began with."""
-    content = _digest(message, str(model), limits.model_dump_json(exclude_unset=True) if limits else "")
-    return {"reply_key": _digest(key), "reply_print": content}
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _new_id(agent: str) -> str:

@@ -1,0 +1,106 @@
+"""Starts the runs of jobs, and tells whether a run that is there already is the one that was asked for.
+
+What a request was is noted in the run's memo, so that the same request, sent again, is known from another one.
+"""
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from temporalio.client import Client as Temporal
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+
+from surefoot.errors import JobConflict
+from surefoot.rpc import reaching
+from surefoot.texts import quoted
+from workflows.contracts import JobStart, Limits
+from workflows.desk import AGENT, PHASE, TAGS, TENANT
+
+WORKFLOW = "AgentJob"
+
+
+async def start_run(
+    temporal: Temporal,
+    job: str,
+    start: JobStart,
+    memo: dict[str, str],
+    queue: str,
+    *,
+    again: bool = False,
+    delay: timedelta | None = None,
+) -> None:
+    """Start a job's first run, or `again` one after its last. Raises `WorkflowAlreadyStartedError`."""
+    reuse = WorkflowIDReusePolicy.ALLOW_DUPLICATE if again else WorkflowIDReusePolicy.REJECT_DUPLICATE
+    # No retry policy and no timeout, on purpose: a job never runs a second time, and waits as long as people do.
+    with reaching(job):
+        await temporal.start_workflow(
+            WORKFLOW,
+            start,
+            id=job,
+            task_queue=queue,
+            id_reuse_policy=reuse,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            memo={
+                "agent": start.agent,
+                "message": start.message[:200],
+                "started": datetime.now(UTC).isoformat(),  # but a reply has that of its job in `memo`
+                **memo,
+            },
+            search_attributes=_search_attributes(start),
+            static_summary=f"{start.agent}: {start.message[:80]}",
+            start_delay=delay,
+        )
+
+
+def _search_attributes(start: JobStart) -> TypedSearchAttributes:
+    """What lists find the job by; a reply and a fork are found as the job was that they go on from."""
+    marked = start.carry or start
+    found: list[SearchAttributePair[Any]] = [
+        SearchAttributePair(AGENT, start.agent),
+        SearchAttributePair(PHASE, "running"),
+    ]
+    if marked.tenant is not None:
+        found.append(SearchAttributePair(TENANT, marked.tenant))
+    if marked.tags:
+        found.append(SearchAttributePair(TAGS, marked.tags))
+    return TypedSearchAttributes(found)
+
+
+async def must_be_same(temporal: Temporal, job: str, print_: str) -> None:
+    """Raises `JobConflict` if the job was started with another input."""
+    with reaching(job):
+        description = await temporal.get_workflow_handle(job).describe()
+        before = await description.memo_value("print", "", type_hint=str)
+        agent = await description.memo_value("agent", "?", type_hint=str)
+    if before != print_:
+        raise JobConflict(
+            f"job {job} exists already, with another input (agent {agent}); choose another id,"
+            f" or send it a message: surefoot reply {quoted(job)} TEXT"
+        )
+
+
+def reply_mark(key: str, message: str, limits: Limits | None, model: str | None) -> dict[str, str]:
+    """What the memo of a run keeps of the reply that it began with."""
+    content = digest(message, str(model), limits.model_dump_json(exclude_unset=True) if limits else "")
+    return {"reply_key": digest(key), "reply_print": content}
+
+
+async def replied(temporal: Temporal, job: str, mark: dict[str, str]) -> bool:
+    """Whether the job's last run began with this reply. Raises `JobConflict` for another one under the same key."""
+    with reaching(job):
+        description = await temporal.get_workflow_handle(job).describe()
+        seen = {name: await description.memo_value(name, "", type_hint=str) for name in mark}
+    if seen["reply_key"] != mark["reply_key"]:
+        return False
+    if seen != mark:
+        raise JobConflict(f"another reply to job {job} was sent with this idempotency key; choose another key")
+    return True
+
+
+def digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
