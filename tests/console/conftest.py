@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Page, async_playwright
 
 from surefoot.client import Client
 from surefoot.http import tokens
@@ -58,8 +58,13 @@ class Tab:
         await until(lambda: self.text(selector), lambda seen: text in seen, seconds=20)
 
     async def text(self, selector: str = "body") -> str:
-        found = self.page.locator(selector)
-        return "\n".join(await found.all_inner_texts())
+        """What is to be read there; nothing while the browser goes to another page."""
+        try:
+            return "\n".join(await self.page.locator(selector).all_inner_texts())
+        except Error as error:
+            if "context was destroyed" not in str(error):
+                raise
+            return ""
 
     async def count(self, selector: str) -> int:
         return await self.page.locator(selector).count()

@@ -1,12 +1,10 @@
 """An agent with tools worth a person's look, for the tests of the console."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from activities.agents import Agent
-from activities.approval import Approval
-from activities.errors import OutcomeUnknown
+from activities.errors import OutcomeUnknown, ToolError
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
 
@@ -17,11 +15,12 @@ HOSTILE = (
 
 
 class Desk:
-    """What the write tools of one test did, in order."""
+    """What the write tools of one test did, in order. The next `loses` calls leave nobody knowing what they did."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.hold: asyncio.Event | None = None
+        self.fault: str | None = None
+        self.loses = 0
 
     def refund(self, **options: Any) -> Tool:
         async def refund(
@@ -37,8 +36,11 @@ class Desk:
                 order: the order's number
                 amount: how much, at most what was paid
             """
-            if reason == "break":
+            if self.loses > 0:
+                self.loses -= 1
                 raise OutcomeUnknown
+            if self.fault is not None:
+                raise ToolError(self.fault)
             self.done.append(f"{order} {amount:g} {currency}")
             return f"refunded {amount:g} {currency} for {order}"
 
@@ -67,4 +69,3 @@ def agent(name: str, *rounds: Sequence[dict[str, object]], tools: Sequence[Tool]
 
 
 REFUND = call("refund", order="A-17", amount=80.0, reason="late")
-EVERYBODY = Approval()
