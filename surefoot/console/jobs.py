@@ -1,6 +1,7 @@
 """Pages about jobs: the list, one job, and the form for a new one. What people tell a job is in `telling.py`."""
 
 import hashlib
+import uuid
 from typing import Any
 from urllib.parse import quote
 
@@ -99,7 +100,8 @@ def _temporal(request: Request, view: JobView) -> str:
 @router.get("/new")
 async def new(request: Request, person: Submitter) -> Response:
     given = {name: request.query_params.get(name, "") for name in ("agent", "message", "tenant", "tags")}
-    return page(request, "new.html", "New job", person=person, here="new", problem="", given=given)
+    key = uuid.uuid4().hex  # sent with the form: a second click is no second job
+    return page(request, "new.html", "New job", person=person, here="new", problem="", given=given, key=key)
 
 
 def _print(*parts: str) -> str:

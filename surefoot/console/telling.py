@@ -24,7 +24,7 @@ async def start(request: Request, person: Submitter) -> Response:
             job = await client_of(request).start(
                 given["agent"],
                 given["message"].replace("\r\n", "\n"),
-                id=form.get("id") or None,  # made with the form, so that a second click finds the same job
+                key=form.get("key") or None,  # made with the form, so that a second click finds the same job
                 tenant=given["tenant"] or None,
                 tags=[tag for tag in (each.strip() for each in given["tags"].split(",")) if tag],
                 by=person.name,
@@ -32,7 +32,17 @@ async def start(request: Request, person: Submitter) -> Response:
             return RedirectResponse(job_url(job.id), 303)
         except SurefootError as error:
             problem, status = str(error), problem_of(error).status
-    return page(request, "new.html", "New job", person=person, here="new", status=status, problem=problem, given=given)
+    return page(
+        request,
+        "new.html",
+        "New job",
+        person=person,
+        here="new",
+        status=status,
+        problem=problem,
+        given=given,
+        key=form.get("key", ""),
+    )
 
 
 @router.post("/tell/{what}")

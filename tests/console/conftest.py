@@ -5,13 +5,16 @@ import os
 import shutil
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Page, async_playwright
+from temporalio.client import Client as Temporal
+from temporalio.client import WorkflowExecution
+from temporalio.service import RPCError
 
 from surefoot.client import Client
 from surefoot.http import tokens
@@ -41,6 +44,24 @@ async def browser() -> AsyncIterator[Browser]:
         chromium = await playwright.chromium.launch(executable_path=path, args=CHROMIUM)
         yield chromium
         await chromium.close()
+
+
+@pytest.fixture(autouse=True)
+async def _alone(temporal: Temporal) -> AsyncIterator[None]:
+    """No test sees jobs of another one: they would be in its inbox, with nobody to answer for them."""
+    yield
+
+    async def running() -> list[WorkflowExecution]:
+        return [run async for run in temporal.list_workflows("ExecutionStatus = 'Running'")]
+
+    async def ended() -> bool:
+        left = await running()
+        for run in left:
+            with suppress(RPCError):  # it may end by itself meanwhile
+                await temporal.get_workflow_handle(run.id).terminate("the test is over")
+        return not left
+
+    await until(ended)
 
 
 class Tab:
@@ -138,13 +159,13 @@ def serve(browser: Browser, tmp_path: Path) -> Serve:
         with socket.socket() as bound:
             bound.bind(("127.0.0.1", 0))
             origin = f"http://127.0.0.1:{bound.getsockname()[1]}"
-            server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+            config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=5)
+            server = uvicorn.Server(config)
             running = asyncio.create_task(server.serve(sockets=[bound]))
             try:
                 yield Console(origin, browser, given)
             finally:
                 server.should_exit = True
-                server.force_exit = True
                 await running
 
     return start

@@ -8,6 +8,7 @@ import { readLater } from "./reading.js";
 
 const EVERY = 2000;
 const LOST = "The server does not answer; trying again.";
+const GONE = "This does not wait any more, at least not as shown.";
 const served = new WeakMap();
 let now = async () => {};
 
@@ -46,7 +47,7 @@ async function update(container) {
   const anchor = document.activeElement?.closest("[data-key]");
   const before = anchor?.getBoundingClientRect().top;
   settle(container, fresh.nodes.filter((node) => node.dataset.key));
-  if (anchor?.isConnected) scrollBy(0, anchor.getBoundingClientRect().top - before);
+  if (anchor?.isConnected) scrollBy({ top: anchor.getBoundingClientRect().top - before, behavior: "instant" });
 }
 
 function settle(container, fresh) {
@@ -57,7 +58,7 @@ function settle(container, fresh) {
     present.delete(node.dataset.key);
     last = old ? exchange(old, node) : insert(container, node, last);
   }
-  for (const gone of present.values()) leave(gone);
+  for (const gone of present.values()) leave(gone, container);
 }
 
 function exchange(old, node) {
@@ -83,8 +84,14 @@ function insert(container, node, last) {
   return node;
 }
 
-function leave(gone) {
-  if (isBusy(gone)) return mark(gone, "This does not wait any more, at least not as shown.");
+function leave(gone, container) {
+  if (isBusy(gone)) return mark(gone, GONE);
+  if (wouldMove(gone)) {
+    gone.classList.add("gone");
+    gone.inert = true;
+    container.dataset.version = ""; // it goes as soon as it can
+    return;
+  }
   const next = gone.contains(document.activeElement) ? gone.nextElementSibling?.querySelector("[data-call]") : null;
   gone.remove();
   next?.focus({ preventScroll: true });
@@ -95,6 +102,13 @@ function isBusy(node) {
   if (node.querySelector("[data-sending]")) return true;
   const fields = [...node.querySelectorAll("textarea, input:not([type=hidden]), select")];
   return fields.some((field) => field === document.activeElement || changed(field));
+}
+
+// What stands above the focus goes only if the page can scroll as far as the rest moves up.
+function wouldMove(gone) {
+  const focused = document.activeElement?.closest("[data-key]");
+  const isAbove = focused && gone.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING;
+  return isAbove && scrollY < gone.getBoundingClientRect().height + 32;
 }
 
 function changed(field) {
