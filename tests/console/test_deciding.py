@@ -12,7 +12,7 @@ from tests.console.conftest import Serve, Tab
 from tests.console.desk import REFUND, Desk, agent, call, find_order
 from tests.waiting import until
 from tests.workflows.gated import ended, recorded, results, waiting
-from workflows.contracts import Result
+from workflows.contracts import JsonObject, Result
 
 ANSWER_SOON = timedelta(seconds=1)
 OTHER = call("refund", order="B-2", amount=5.0)
@@ -266,7 +266,7 @@ async def test_arguments_that_changed_are_not_approved_unseen(host: Host, serve:
             # The page does not hear of the change before the button is pressed.
             await tab.page.route("**/inbox", lambda route: route.abort())
             (pending,) = (await job.view()).pending
-            changed = {"order": "A-17", "amount": 9_999.0}
+            changed: JsonObject = {"order": "A-17", "amount": 9_999.0}
             await job.approve(pending.call, digest=pending.digest, arguments=changed, by="bob")
             await press(tab, "approve")
             await tab.says("The arguments have changed since you saw them", ".alert")

@@ -61,11 +61,15 @@ async def test_a_job_that_ended_shows_its_rounds_what_they_took_and_who_decided(
 async def test_a_job_is_paused_resumed_and_stopped_from_its_page(host: Host, serve: Serve, script: bool) -> None:
     async with host(agent("desk", [REFUND], tools=[Desk().refund()])) as client, serve(client) as console:
         job = await asked(client)
+
+        async def state() -> str:
+            return (await job.view()).state
+
         async with console.tab(job_url(job.id), java_script_enabled=script) as tab:
             states = []
             for word, wanted in (("Pause", "paused"), ("Resume", "waiting"), ("Stop", "ended")):
                 await tab.page.click(f".tell button:text-is('{word}')")
-                states.append((await until(job.view, lambda view, wanted=wanted: view.state == wanted)).state)
+                states.append(await until(state, wanted.__eq__))
                 await tab.open(job_url(job.id))
         audit = await job.audit()
 

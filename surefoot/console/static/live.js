@@ -3,7 +3,7 @@
 // Children are known by data-key. One is replaced only if the server's text for it has changed; what it looks like by
 // now (unfolded, counted down) is not compared. Elements without a key are this page's own and stay.
 
-import { part, tell } from "./parts.js";
+import { part, steadily, tell } from "./parts.js";
 import { readLater } from "./reading.js";
 
 const EVERY = 2000;
@@ -44,10 +44,7 @@ async function update(container) {
   if (document.getElementById("news").textContent === LOST) tell("");
   if (fresh.status === 204) return;
   container.dataset.version = fresh.version;
-  const anchor = document.activeElement?.closest("[data-key]");
-  const before = anchor?.getBoundingClientRect().top;
-  settle(container, fresh.nodes.filter((node) => node.dataset.key));
-  if (anchor?.isConnected) scrollBy({ top: anchor.getBoundingClientRect().top - before, behavior: "instant" });
+  steadily(() => settle(container, fresh.nodes.filter((node) => node.dataset.key)));
 }
 
 function settle(container, fresh) {

@@ -11,6 +11,14 @@ function parsed(text) {
   return [...new DOMParser().parseFromString(text, "text/html").body.children];
 }
 
+// Makes a change while what has the focus stays where it is on the screen.
+export function steadily(change) {
+  const focused = document.activeElement?.closest("[data-call], [data-key]");
+  const before = focused?.getBoundingClientRect().top;
+  change();
+  if (focused?.isConnected) scrollBy({ top: focused.getBoundingClientRect().top - before, behavior: "instant" });
+}
+
 export function tell(text) {
   const news = document.getElementById("news");
   if (news.textContent !== text) news.textContent = text;

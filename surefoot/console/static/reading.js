@@ -1,6 +1,6 @@
 // Fetches what was read before a call when its card comes into view: not before, since each costs the job a question.
 
-import { part } from "./parts.js";
+import { part, steadily } from "./parts.js";
 
 let seen = null;
 
@@ -21,7 +21,7 @@ export function startReading() {
 async function fill(place) {
   try {
     const fresh = await part(place.dataset.lazy);
-    if (fresh.ok) place.replaceChildren(...fresh.nodes);
+    if (fresh.ok) steadily(() => place.replaceChildren(...fresh.nodes));
   } catch {
     // The link to the same stays in its place.
   }
