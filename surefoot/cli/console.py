@@ -47,6 +47,8 @@ async def console_of(
                 f"nobody is asked for a token: whoever uses this machine is {access.everybody.name} to the console, and"
                 " may do all (SUREFOOT_TOKENS and SUREFOOT_OIDC_ISSUER change that)"
             )
+        elif access.sessions.secure and access.public_url is None:
+            say("browsers can sign in over TLS alone: SUREFOOT_CONSOLE_URL says where people reach the console")
         yield running
 
 

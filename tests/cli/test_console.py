@@ -166,7 +166,7 @@ def test_tokens_of_the_file_are_asked_for(place: Place, tmp_path: Path) -> None:
     file.write_text(made.out)
     token = re.search(r"sf_[\w-]{43}", made.err)
     assert token is not None
-    place.start("console", "--port", "0", SUREFOOT_TOKENS=str(file))
+    place.start("console", "--host", "0.0.0.0", "--port", "0", SUREFOOT_TOKENS=str(file))
     url = address(place)
     without = ask(url, "GET", "/api/v1/session")
     mine = ask(url, "GET", "/api/v1/session", Authorization=f"Bearer {token[0]}")
@@ -175,6 +175,7 @@ def test_tokens_of_the_file_are_asked_for(place: Place, tmp_path: Path) -> None:
     log = (place.folder / "stderr.log").read_text()
     assert "GET who_am_i 200" in log
     assert token[0] not in log
+    assert "browsers can sign in over TLS alone: SUREFOOT_CONSOLE_URL" in log
 
 
 def test_the_console_needs_an_app_on_the_embedded_server(place: Place) -> None:
