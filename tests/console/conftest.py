@@ -46,8 +46,8 @@ async def browser() -> AsyncIterator[Browser]:
         await chromium.close()
 
 
-@pytest.fixture(autouse=True)
-async def _alone(temporal: Temporal) -> AsyncIterator[None]:
+@pytest.fixture
+async def alone(temporal: Temporal) -> AsyncIterator[None]:
     """No test sees jobs of another one: they would be in its inbox, with nobody to answer for them."""
     yield
 
@@ -142,7 +142,7 @@ Serve = Callable[..., AbstractAsyncContextManager[Console]]
 
 
 @pytest.fixture
-def serve(browser: Browser, tmp_path: Path) -> Serve:
+def serve(browser: Browser, alone: None, tmp_path: Path) -> Serve:
     """`async with serve(client) as console:` the console on a loopback port; `people` have to sign in."""
 
     @asynccontextmanager
