@@ -15,7 +15,7 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 def test_values_are_shown_by_what_they_are() -> None:
     assert node("x") == Leaf("text", "x")
     assert node(1.5) == Leaf("number", "1.5")
-    assert [node(value) for value in (True, None, [], {})] == [
+    assert [node(True), node(None), node([]), node({})] == [
         Leaf("word", word) for word in ("true", "null", "empty", "empty")
     ]
     assert node({"a": [1, "b"]}) == Fields([("a", Items([Leaf("number", "1"), Leaf("text", "b")]))])
