@@ -13,7 +13,6 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows import policies, steps
-from workflows.calls import interrupted
 from workflows.contracts import (
     AgentSpec,
     CallState,
@@ -42,6 +41,7 @@ from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
 from workflows.outcomes import outcome
 from workflows.received import NAME_CHARS, received, received_start, unanswered
+from workflows.results import interrupted
 from workflows.transcript import Transcript
 
 FAULTS = (

@@ -18,7 +18,6 @@ from workflows.contracts import (
     CallState,
     JobState,
     ModelReply,
-    Result,
     RunTool,
     Status,
     ToolReply,
@@ -27,11 +26,12 @@ from workflows.contracts import (
 from workflows.deadlines import Deadlines
 from workflows.desk import Desk
 from workflows.flight import Flight
-from workflows.gate import PROBLEM_BYTES, Gate, finish, with_edit
+from workflows.gate import PROBLEM_BYTES, Gate
 from workflows.limits import Allowance
 from workflows.outcomes import cut
 from workflows.pace import Pace
 from workflows.previews import Previews
+from workflows.results import finish, finish_with, interrupted
 from workflows.sizes import TASK_BYTES, size_of
 from workflows.transcript import Transcript
 
@@ -251,17 +251,7 @@ class Calls:
             self.gate.performed(call)
             if call.approved:
                 self.desk.note("performed", call)
-        call.result = Result(
-            call=call.call.id,
-            tool=call.call.tool,
-            content=with_edit(call, reply.content),
-            status=reply.status,
-            edited=call.edited,
-            artifact=reply.artifact,
-            **({"seconds": reply.seconds} if reply.seconds is not None else {}),
-            **({"attempts": reply.attempts} if reply.attempts > 1 else {}),
-        )
-        call.phase = "done"
+        finish_with(call, reply)
 
     def _tell(self) -> None:
         """Move the results that are next in order into the transcript."""
@@ -288,15 +278,3 @@ class Calls:
                 outcomes.note_not_done(self.state, call, call.result.content)
         self._tell()
         self.state.calls = []
-
-
-def interrupted(call: CallState) -> Result:
-    """The result of a call that its job left open: a write that may have begun is told as unknown."""
-    doubtful = call.phase == "unknown" or (call.phase == "running" and call.plan.kind == "write")
-    return Result(
-        call=call.call.id,
-        tool=call.call.tool,
-        content=with_edit(call, words.INTERRUPTED) if doubtful else words.CANCELLED_CALL,
-        status="unknown" if doubtful else "not_executed",
-        edited=call.edited,
-    )

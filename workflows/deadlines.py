@@ -9,7 +9,7 @@ from workflows import words
 from workflows.approval import expires_at, reminder_at
 from workflows.contracts import CallState, JobState
 from workflows.desk import Desk
-from workflows.gate import finish
+from workflows.results import finish
 
 
 class Deadlines:

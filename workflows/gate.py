@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from pydantic_core import to_json
-
 from workflows import approval, words
 from workflows.contracts import (
     CallState,
@@ -19,12 +17,11 @@ from workflows.contracts import (
     JsonObject,
     Pending,
     Resolution,
-    Result,
-    ResultStatus,
     Vote,
 )
 from workflows.outcomes import cut
 from workflows.received import refusal
+from workflows.results import finish
 
 SETTLEMENTS = ["happened", "not_happened", "give_up"]
 EARLY_KEPT = 100
@@ -41,26 +38,6 @@ REASON_BYTES = 200
 def already_decided(decided: Decided) -> str:
     """What the sender of a second decision is told."""
     return f"call {decided.call} was already decided: {decided.choice} by {decided.by} at {decided.at.isoformat()}"
-
-
-def finish(call: CallState, status: ResultStatus, content: str) -> None:
-    """Give a call its result without running it; `ok` and `unknown` say that it ran before."""
-    ran = status in ("ok", "unknown")
-    call.result = Result(
-        call=call.call.id,
-        tool=call.call.tool,
-        content=with_edit(call, content) if ran else content,
-        status=status,
-        edited=call.edited,
-    )
-    call.phase = "done"
-
-
-def with_edit(call: CallState, content: str) -> str:
-    """A result as the model gets it: it must know when what ran is not what it had asked for."""
-    if not call.edited:
-        return content
-    return words.with_edit(to_json(call.arguments).decode(), content)
 
 
 def _people(call: CallState) -> dict[str, Any]:
