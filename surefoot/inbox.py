@@ -27,6 +27,9 @@ AGES = [timedelta(days=365), timedelta(days=30), timedelta(days=7), timedelta(da
 """Where the search for a page's end looks first."""
 
 CLOSE = timedelta(milliseconds=1)
+UNREAD = "?"
+"""In the place of what can't be read of a call."""
+
 NONE: list[dict[str, Any]] = []
 
 
@@ -163,10 +166,10 @@ def _from_brief(brief: dict[str, Any]) -> Pending:
 def _unread(run: WorkflowExecution, error: Unreadable) -> Pending:
     """In the place of calls that may wait in a job and can't be read: whoever decides must know that there are some."""
     return Pending(
-        call="?",
+        call=UNREAD,
         kind="decision",
-        agent=run.typed_search_attributes.get(AGENT) or "?",
-        tool="?",
+        agent=run.typed_search_attributes.get(AGENT) or UNREAD,
+        tool=UNREAD,
         arguments={},
         digest="",
         asked_at=run.start_time,

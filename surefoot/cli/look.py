@@ -1,6 +1,7 @@
 """Commands that only look: jobs, show, transcript, inbox."""
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -8,9 +9,11 @@ import click
 from activities.artifacts import ArtifactMissing, Artifacts
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, inbox_document, job_document, plain
-from surefoot.cli.output import write_answer
+from surefoot.cli.output import say, write_answer
 from surefoot.cli.pages import print_audit, print_entries, print_inbox, print_job, print_jobs
 from surefoot.cli.session import NoJobs, app_option, json_option, session
+from surefoot.client import Client
+from surefoot.inbox import UNREAD, InboxPage
 from workflows.contracts import Entry, Result
 
 
@@ -117,16 +120,42 @@ def audit(job: str, app: str | None, as_json: bool) -> None:
 
 
 @click.command()
+@click.option("--agent", help="Only calls of this agent's jobs.")
+@click.option("--tenant", help="Only calls of this tenant's jobs.")
+@click.option("--tool", help="Only calls of this tool.")
+@click.option(
+    "--limit", default=1000, show_default=True, type=click.IntRange(1, 10_000), help="How many jobs a page has."
+)
+@click.option("--after", metavar="PLACE", help="Go on where an earlier page ended, which said so.")
 @json_option
-def inbox(as_json: bool) -> None:
+def inbox(
+    agent: str | None, tenant: str | None, tool: str | None, limit: int, after: str | None, as_json: bool
+) -> None:
     """Every call that waits for a person, the oldest first."""
 
     async def work() -> None:
         try:
             async with session() as opened:
-                items = await opened.client.inbox()
+                page = await _inbox_page(opened.client, agent, tenant, tool, limit, after)
         except NoJobs:
-            items = []
-        emit([inbox_document(item) for item in items]) if as_json else print_inbox(items)
+            page = InboxPage(items=[])
+        emit([inbox_document(item) for item in page.items]) if as_json else print_inbox(page.items)
+        if page.after is not None:
+            given = {"agent": agent, "tenant": tenant, "tool": tool, "limit": str(limit), "after": page.after}
+            options = [word for name, value in given.items() if value is not None for word in (f"--{name}", value)]
+            say(f"more jobs wait; the next page: {shlex.join(['surefoot', 'inbox', *options])}")
 
     exits.run(work())
+
+
+async def _inbox_page(
+    client: Client, agent: str | None, tenant: str | None, tool: str | None, jobs: int, after: str | None
+) -> InboxPage:
+    """The first page behind `after` that has something on it."""
+    while True:
+        page = await client.inbox_page(jobs=jobs, after=after, agent=agent, tenant=tenant)
+        # One that can't be read may be a call of any tool: whoever decides must know that it waits.
+        items = [item for item in page.items if tool is None or item.tool in (tool, UNREAD)]
+        if items or page.after is None:
+            return InboxPage(items=sorted(items, key=lambda item: item.asked_at), after=page.after)
+        after = page.after

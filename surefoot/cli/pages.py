@@ -134,6 +134,8 @@ def print_jobs(rows: Sequence[JobRow]) -> None:
 def print_job(view: JobView) -> None:
     console = out()
     console.print(Text.assemble((view.job, "bold"), f"  agent {view.agent}  ", (view.state, STATE_STYLES[view.state])))
+    if marks := [*([f"tenant {view.tenant}"] if view.tenant else []), *(f"#{tag}" for tag in view.tags)]:
+        console.print("  ".join(marks))
     console.print(
         f"{view.rounds} rounds, {view.tool_calls} tool calls, {view.usage.tokens} tokens, {cost(view)};"
         f" history: {view.history_events} events, {view.history_bytes} bytes"

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.server
 
 INBOX_KEYS = [
     "job", "call", "kind", "agent", "tool", "arguments", "digest", "preview", "why", "asked_at", "expires_at",
-    "allowed", "problem", "approvers", "quorum", "approved_by", "escalated",
+    "allowed", "problem", "approvers", "quorum", "approved_by", "escalated", "risk", "tenant",
 ]  # fmt: skip
 
 
