@@ -27,7 +27,7 @@ test: check ## everything
 	  echo "once more, one at a time, those that failed:"; \
 	  $(BIN)/pytest tests -m "server or crash" --last-failed --last-failed-no-failures none -v; }
 
-# In one process: xdist would save ten seconds of forty, and can't report a test that logs half a surrogate pair.
+# In one process: xdist would save ten seconds of forty.
 check: $(INSTALLED) ## no server: format, lint, types, tests of all that needs none
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """Fixtures that start what tests need: one real Temporal server for the whole run, and workers in this process."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +16,7 @@ from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.payloads import data_converter
 from surefoot.client import Client
+from tests.reports import printable
 from tests.short_tasks import ShortTasks
 from worker import Settings, hosting
 from workflows.desk import ATTRIBUTES
@@ -34,6 +35,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.server)
         if "browser" in used:
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    """What a process of pytest-xdist sends to the first one."""
+    return printable((yield))
 
 
 @pytest.fixture(scope="session")
