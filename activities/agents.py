@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from activities.providers.scripted import Script
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-MODEL_APIS = ("anthropic", "openai", "openai-chat", "scripted")
+MODEL_APIS = ("anthropic", "openai", "openai-chat", "google", "scripted")
+_LIKELY_APIS = (("gpt", "openai"), ("o", "openai"), ("gem", "google"))
 OWN_SETTINGS = ("model", "messages", "input", "instructions", "system", "tools", "tool_choice", "stream")
 """Keys of the request body that Surefoot itself writes."""
 
@@ -35,8 +36,8 @@ class Agent:
     """A named definition that jobs work by.
 
     model             "anthropic:claude-…", "openai:gpt-…" (Responses), "openai-chat:…" (Chat Completions and all
-                      compatible servers), "scripted:file.json", a `Script`; or a list of these: when one is out of
-                      order (overloaded, too slow, out of quota), the next one answers
+                      compatible servers), "google:gemini-…", "scripted:file.json", a `Script`; or a list of these:
+                      when one is out of order (overloaded, too slow, out of quota), the next one answers
     limits            what a job may spend on one message of a person
     total             what it may spend in all; fields that are not given are not limited
     closing           after a limit: "answer" makes one last call to sum up, "findings" makes none
@@ -165,7 +166,7 @@ def _check_model(where: str, model: object) -> None:
         return
     apis = ", ".join(f"{api}:" for api in MODEL_APIS)
     if not colon:
-        near = "openai" if model.startswith(("gpt", "o")) else "anthropic"
+        near = next((api for start, api in _LIKELY_APIS if model.startswith(start)), "anthropic")
         hint = f"Write which API serves it, e.g. '{near}:{model}'. The APIs are {apis}."
     elif api in MODEL_APIS:
         hint = f"The model's name is missing after {api}:."

@@ -6,7 +6,7 @@ The tables of prices are loaded with them, since the first answer is priced on t
 """
 
 import asyncio
-import importlib
+import importlib.util
 import os
 from collections.abc import Callable
 from typing import cast
@@ -21,11 +21,20 @@ ADAPTERS = {
     "anthropic": ("activities.providers.anthropic_messages", "AnthropicMessages"),
     "openai": ("activities.providers.openai_responses", "OpenAIResponses"),
     "openai-chat": ("activities.providers.openai_chat", "OpenAIChat"),
+    "google": ("activities.providers.google_generate_content", "GoogleGenerateContent"),
 }
 """Prefix of a model string → the module and the class whose `from_environment()` builds the provider."""
 
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openai-chat": "OPENAI_API_KEY"}
+KEYS = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "google": "GEMINI_API_KEY",
+}
 """The variable that a provider's key is mostly in; its SDK may find one elsewhere."""
+
+EXTRAS = {"google": "google.genai"}
+"""Prefix → the module of an SDK that only comes with Surefoot's extra of the same name."""
 
 
 class Models:
@@ -74,9 +83,22 @@ class Models:
 def missing_key(model: str | Script) -> str | None:
     """The variable to set, if a worker with this process's environment could not ask the model for lack of a key."""
     prefix = model.partition(":")[0] if isinstance(model, str) else "script"
-    if prefix not in KEYS or os.environ.get(KEYS[prefix]):
+    if prefix not in KEYS or os.environ.get(KEYS[prefix]) or missing_extra(model):
         return None
     return None if _built(prefix).has_key else KEYS[prefix]  # seconds, but only the SDK knows where else it looks
+
+
+def missing_extra(model: str | Script) -> str | None:
+    """What to install, if the model's SDK is not here: "surefoot[google]"."""
+    prefix = model.partition(":")[0] if isinstance(model, str) else "script"
+    return f"surefoot[{prefix}]" if prefix in EXTRAS and not _is_installed(EXTRAS[prefix]) else None
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
 
 
 def _from_environment(prefix: str) -> Provider:

@@ -153,11 +153,15 @@ Part = Annotated[TextPart | ReasoningPart | RefusalPart | CallPart, Field(discri
 
 
 class Native(Record):
-    """The provider's own items of a turn, verbatim: sent back unchanged to the same API, else dropped whole."""
+    """The provider's own items of a turn, verbatim: sent back unchanged to the same API, else dropped whole.
+
+    `model` is the name that was asked for, where the API binds its items to one model.
+    """
 
     api: str
     items: list[JsonValue]
     response_id: str | None = None
+    model: str | None = None
 
 
 StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "content_filter", "pause", "unknown"]

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from pydantic import JsonValue
 
+from activities.providers.google_schema import google_schema
 from activities.providers.protocol import ToolDeclaration
 from workflows.contracts import JsonObject
 
@@ -91,6 +92,8 @@ def constrained(api: str, schema: JsonObject, settings: Mapping[str, JsonValue])
         "anthropic_messages": ("output_config", "format", {"type": "json_schema", "schema": schema}),
     }
     made: dict[str, Any] = dict(settings)
+    if api == "google_generate_content":
+        made["generationConfig"] = _google_form(schema, cast(JsonObject, made.get("generationConfig") or {}))
     if api in where:
         key, inner, form = where[api]
         if inner is None:
@@ -98,3 +101,9 @@ def constrained(api: str, schema: JsonObject, settings: Mapping[str, JsonValue])
         else:
             made[key] = {inner: form, **cast(JsonObject, made.get(key) or {})}
     return made
+
+
+def _google_form(schema: JsonObject, config: JsonObject) -> JsonObject:
+    if config.keys() & {"responseMimeType", "responseSchema", "responseJsonSchema"}:
+        return config
+    return {**config, "responseMimeType": "application/json", "responseJsonSchema": google_schema(schema)}

@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypedDict
 
-from activities.providers.rendering import note_text, result_text
+from activities.providers.rendering import GO_ON, message_text, note_text, result_text
 from activities.providers.wire_ids import wire_ids
 from workflows.contracts import CallPart, Entry, JsonObject, RefusalPart, Result, TextPart, Turn
 
 API: Final = "anthropic_messages"
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-GO_ON: Final = "Please go on."
-BLANK: Final = "(empty message)"
 NO_RESULT: Final = "This call has no recorded result."
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -47,7 +45,7 @@ def write_history(transcript: Sequence[Entry]) -> History:
         if isinstance(entry, Turn):
             writer.add_turn(entry)
         elif entry.kind == "message":
-            writer.add("user", [_text(entry.text if entry.text.strip() else BLANK)])
+            writer.add("user", [_text(message_text(entry))])
         elif entry.kind == "note":
             writer.add("user", [_text(note_text(entry))])
     writer.end_answer()

@@ -1,7 +1,8 @@
 """Reads what an error body says, whatever its shape, and keeps secrets out of what is told on.
 
 Seen shapes: {"error": {...}}, {"error": "text"}, {"detail": "text" or [{"msg"}]}, {"message"}, a list of these, the
-true reason inside `error.metadata.raw` (OpenRouter), plain text, and HTML from something in between.
+true reason inside `error.metadata.raw` (OpenRouter) or `error.details[].violations` (Google), plain text, and HTML
+from something in between.
 """
 
 import json
@@ -16,8 +17,8 @@ from activities.providers.json_text import clean_text
 MAX_TOLD = 600  # some providers quote the whole request in their message
 
 _CODES = ("code", "type", "status")
-_TEXTS = ("message", "detail", "details", "msg", "error", "raw", "title", "reason")
-_NESTED = ("error", "errors", "detail", "details", "metadata", "raw", "innererror", "response", "body")
+_TEXTS = ("message", "detail", "details", "msg", "error", "raw", "title", "reason", "quotaid")
+_NESTED = ("error", "errors", "detail", "details", "metadata", "raw", "innererror", "response", "body", "violations")
 _SECRETS = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|pplx|nvapi|hf)[-_][\w*.-]{6,}"  # keys by their prefix, masked or not
     r"|\bAIza[\w-]{10,}"

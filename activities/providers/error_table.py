@@ -75,6 +75,7 @@ TEXTS: tuple[tuple[Kind, frozenset[int | None], tuple[str, ...]], ...] = (
             "input token count",
             "total length of all messages",
             "too many tokens",
+            "request payload size exceeds",
         ),
     ),
     (ContextTooLong, frozenset({413, 429}), ("request too large", "must be reduced", "reduce your message size")),
@@ -87,6 +88,10 @@ TEXTS: tuple[tuple[Kind, frozenset[int | None], tuple[str, ...]], ...] = (
             "insufficient credits",
             "spending limit",
             "out of credits",
+            "credits are depleted",
+            "spending cap",
+            "perday",  # Google's quotaId: gone until tomorrow, whatever delay comes with it
+            "limit: 0,",  # Google's free tier without this model
         ),
     ),
     (
@@ -97,6 +102,7 @@ TEXTS: tuple[tuple[Kind, frozenset[int | None], tuple[str, ...]], ...] = (
             "invalid api key",
             "invalid x-api-key",
             "api key not valid",
+            "api_key_invalid",
             "api key expired",
             "api key is invalid",
             "no api key",
@@ -119,6 +125,7 @@ STATUSES: Mapping[int, Kind] = {
     413: ContextTooLong,
     425: Overloaded,
     429: RateLimited,
+    499: Overloaded,
     501: Rejected,
     504: TimedOut,
     524: TimedOut,
@@ -149,6 +156,8 @@ EXCEPTIONS: tuple[tuple[str, Kind], ...] = (
     ("APIConnectionError", Overloaded),
     ("DecodingError", MalformedAnswer),
     ("TransportError", Overloaded),
+    ("RefreshError", Unauthenticated),
+    ("DefaultCredentialsError", Unauthenticated),
     ("OSError", Overloaded),
     ("APIResponseValidationError", MalformedAnswer),
     ("JSONDecodeError", MalformedAnswer),

@@ -7,6 +7,7 @@ from workflows.contracts import Message, Note, Result
 
 EMPTY = "(no output)"  # some servers reject empty texts
 BLANK = "(empty message)"
+GO_ON = "Please go on."  # where an API wants a person's word between two answers, or at the end
 
 
 def message_text(message: Message) -> str:

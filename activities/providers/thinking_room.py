@@ -11,13 +11,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.providers.usage_counts import counts
-from workflows.contracts import Entry, ReasoningPart, Turn
+from workflows.contracts import Entry, JsonObject, ReasoningPart, Turn
 
 ROOM: Final = 8_000
 """Tokens to think with, unless the settings give a larger budget. What is not thought is not paid for."""
 
-_UNASKED: Final = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)")
-"""Models that think when nothing is said, but not on every turn: those of Anthropic since Claude 5."""
+_UNASKED: Final = re.compile(r"claude-[a-z]+-(?:[5-9]|\d\d)(?!\d)|gemini-(?!1\.|2\.0)")
+"""Models that think when nothing is said, but not on every turn: Claude since 5, Gemini since 2.5."""
 
 _THOUGHTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
@@ -26,8 +26,12 @@ def closing_output(answer: int, model: str, settings: Mapping[str, JsonValue], t
     """The cap for a call whose answer is to have at most `answer` tokens, thinking not counted."""
     if not _thinks(model, settings, transcript):
         return answer
-    budget = counts(settings.get("thinking")).get("budget_tokens")
+    budget = counts(settings.get("thinking")).get("budget_tokens") or _google(settings).get("thinkingBudget")
     return answer + max(ROOM, budget if isinstance(budget, int) else 0)
+
+
+def _google(settings: Mapping[str, JsonValue]) -> JsonObject:
+    return counts(counts(settings.get("generationConfig")).get("thinkingConfig"))
 
 
 def _thinks(model: str, settings: Mapping[str, JsonValue], transcript: Sequence[Entry]) -> bool:
@@ -38,6 +42,8 @@ def _thinks(model: str, settings: Mapping[str, JsonValue], transcript: Sequence[
     effort = settings.get("reasoning_effort") or counts(settings.get("reasoning")).get("effort")
     if effort is not None:
         return effort != "none"
+    if "thinkingBudget" in _google(settings):
+        return _google(settings)["thinkingBudget"] != 0
     return _UNASKED.search(model) is not None or any(
         _has_thought(entry) for entry in transcript if isinstance(entry, Turn)
     )

@@ -16,7 +16,7 @@ from temporalio.service import RPCError
 from activities.agents import Agent
 from activities.apps import App
 from activities.errors import DefinitionError
-from activities.models import missing_key
+from activities.models import missing_extra, missing_key
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.doctor_webhooks import webhook_problem
@@ -112,6 +112,9 @@ def _models(app: App, agent: Agent) -> Finding:
     """Can each of the agent's models be had with what this environment holds?"""
     what, shown = f"agent {agent.name}", ", ".join(m if isinstance(m, str) else "a script" for m in agent.models)
     for model in agent.models:
+        if (extra := missing_extra(model)) is not None:
+            seen = f"{model}, but {extra} is not installed"
+            return Finding(what, False, seen, f"pip install '{extra}' where the worker runs")
         if (key := missing_key(model)) is not None:
             return Finding(what, False, f"{model}, but {key} is not set", f"export {key}=… where the worker runs")
     try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from activities.apps import App
-from activities.models import ADAPTERS, Models, missing_key
+from activities.models import ADAPTERS, Models, missing_extra, missing_key
 from activities.providers.errors import ModelError
 from activities.providers.script import ScriptError
 from activities.providers.scripted import Script
@@ -31,6 +31,10 @@ def check_models(app: App, models: Sequence[object]) -> None:
 
 def check_key(model: str | Script) -> None:
     """For a worker with our environment; raises `click.UsageError`."""
+    if (extra := missing_extra(model)) is not None:
+        raise click.UsageError(
+            f"{model} is to be asked by a worker with this environment, which lacks a package: pip install '{extra}'"
+        )
     if (key := missing_key(model)) is not None:
         raise click.UsageError(
             f"{model} is to be asked by a worker with this environment, and {key} is not set in it: export {key}=…,"

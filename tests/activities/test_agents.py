@@ -104,7 +104,14 @@ def test_an_agent_knows_which_tools_have_rules() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    ["anthropic:claude-x", "openai:gpt-x", "openai-chat:a/b:c", "scripted:replies.json", Script([Reply(text="hi")])],
+    [
+        "anthropic:claude-x",
+        "openai:gpt-x",
+        "openai-chat:a/b:c",
+        "google:gemini-x",
+        "scripted:replies.json",
+        Script([Reply(text="hi")]),
+    ],
 )
 def test_each_way_to_name_a_model(model: Any) -> None:
     made = agent(model=model)
@@ -134,8 +141,9 @@ def test_the_models_that_are_accepted_are_those_that_can_be_built() -> None:
         ({"name": None}, "agent None"),
         ({"model": "claude-x"}, r"'helper' has model='claude-x'\. Write which API .* 'anthropic:claude-x'"),
         ({"model": "gpt-x"}, "'openai:gpt-x'"),
+        ({"model": "gemini-x"}, "'google:gemini-x'"),
         ({"model": "antropic:claude-x"}, r"no API 'antropic'; did you mean anthropic:\?"),
-        ({"model": "zzz:x"}, "no API 'zzz'; known: anthropic:, openai:, openai-chat:, scripted:"),
+        ({"model": "zzz:x"}, "no API 'zzz'; known: anthropic:, openai:, openai-chat:, google:, scripted:"),
         ({"model": "anthropic:"}, "model's name is missing after anthropic:"),
         ({"model": "anthropic:  "}, "model's name is missing"),
         ({"model": []}, "'helper' has no model"),

@@ -13,11 +13,12 @@ import pytest
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import ADAPTERS, Models, missing_key
+from activities.models import ADAPTERS, EXTRAS, Models, missing_extra, missing_key
 from activities.providers import prices
 from activities.providers.errors import NotFound, Unauthenticated
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script, ScriptError
+from tests.extras import needs_google
 from tests.waiting import until
 from workflows.contracts import JsonObject, Message
 
@@ -37,13 +38,25 @@ ANSWERS: dict[str, JsonObject] = {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4},
     },
+    "/v1/models/m:generateContent": {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "hello"}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 1, "totalTokenCount": 4},
+    },
 }  # fmt: skip
-PATHS = {"anthropic": "/v1/messages", "openai": "/v1/responses", "openai-chat": "/v1/chat/completions"}
+PATHS = {
+    "anthropic": "/v1/messages",
+    "openai": "/v1/responses",
+    "openai-chat": "/v1/chat/completions",
+    "google": "/v1/models/m:generateContent",
+}
+APIS = [pytest.param(api, marks=needs_google) if api == "google" else api for api in PATHS]
+VERTEX = {"GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_CLOUD_PROJECT": "p"}
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 REQUEST = ModelRequest(model="m", instructions="", transcript=[Message(text="hi")])
 
 
 class _Server(HTTPServer):
-    """One that speaks all three protocols; `asked` are the paths that requests came to, with their keys."""
+    """One that speaks all protocols; `asked` are the paths that requests came to, with their keys."""
 
     asked: list[tuple[str, str]]
 
@@ -53,7 +66,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        key = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
+        named = ("x-api-key", "authorization", "x-goog-api-key")
+        key = next((key for name in named if (key := self.headers.get(name))), "")
         self.server.asked.append((self.path, key.removeprefix("Bearer ")))
         body = json.dumps(ANSWERS[self.path]).encode()
         self.send_response(200)
@@ -75,8 +89,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Server]:
         thread.start()
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key")
-        monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+        for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+            monkeypatch.setenv(name, "a-key")
         yield server
         server.shutdown()
         thread.join()
@@ -91,7 +107,7 @@ def test_every_api_of_a_model_string_is_tested_here() -> None:
     assert set(PATHS) == set(ADAPTERS)
 
 
-@pytest.mark.parametrize("api", PATHS)
+@pytest.mark.parametrize("api", APIS)
 async def test_a_provider_is_built_once_and_asks_where_the_sdks_variables_say(
     api: str, server: _Server, models: Models
 ) -> None:
@@ -105,11 +121,11 @@ async def test_a_provider_is_built_once_and_asks_where_the_sdks_variables_say(
     assert server.asked == [(PATHS[api], "a-key")]
 
 
-@pytest.mark.parametrize("api", PATHS)
+@pytest.mark.parametrize("api", APIS)
 async def test_a_missing_key_fails_the_call_and_not_what_finds_its_provider(
     api: str, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"):
+    for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     provider, _ = models.find(f"{api}:m")
 
@@ -120,7 +136,7 @@ async def test_a_missing_key_fails_the_call_and_not_what_finds_its_provider(
 
 @pytest.mark.parametrize("model", ["gpt-5", "openai:", ":m", "scripted", "claude:m"])
 def test_a_model_that_no_api_serves_names_those_that_exist(model: str, models: Models) -> None:
-    with pytest.raises(NotFound, match="anthropic:…, openai:…, openai-chat:…, scripted:…"):
+    with pytest.raises(NotFound, match="anthropic:…, openai:…, openai-chat:…, google:…, scripted:…"):
         models.find(model)
 
 
@@ -197,6 +213,10 @@ async def test_what_could_not_be_built_is_built_again(tmp_path: Path) -> None:
         ("openai:m", {}, "OPENAI_API_KEY"),
         ("openai-chat:m", {"OPENAI_API_KEY": "k"}, None),
         ("openai-chat:m", {"OPENAI_BASE_URL": "http://127.0.0.1:1"}, "OPENAI_API_KEY"),
+        pytest.param("google:m", {}, "GEMINI_API_KEY", marks=needs_google),
+        pytest.param("google:m", {"GEMINI_API_KEY": "k"}, None, marks=needs_google),
+        pytest.param("google:m", {"GOOGLE_API_KEY": "k"}, None, marks=needs_google),
+        pytest.param("google:m", VERTEX, None, marks=needs_google),
         ("scripted:m.json", {}, None),
         (Script([]), {}, None),
     ],
@@ -209,10 +229,31 @@ def test_a_missing_key_is_named_unless_the_sdk_finds_one_anywhere(
     tmp_path: Path,
 ) -> None:
     for name in list(os.environ):
-        if name.startswith(("ANTHROPIC_", "OPENAI_")):
+        if name.startswith(("ANTHROPIC_", "OPENAI_", "GEMINI_", "GOOGLE_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))  # where a profile of the SDK's may lie
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
     assert missing_key(model) == missing
+
+
+@pytest.mark.parametrize(
+    ("model", "module", "missing"),
+    [
+        ("google:m", "nowhere.genai", "surefoot[google]"),
+        ("google:m", "json.nowhere", "surefoot[google]"),
+        ("google:m", "json.decoder", None),
+        ("openai:m", "nowhere.genai", None),
+        (Script([]), "nowhere.genai", None),
+    ],
+)
+def test_a_missing_extra_is_named_and_no_key_is_asked_for(
+    model: str | Script, module: str, missing: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(EXTRAS, "google", module)
+
+    assert missing_extra(model) == missing
+    assert missing is None or missing_key(model) is None

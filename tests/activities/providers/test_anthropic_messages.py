@@ -14,12 +14,13 @@ import pytest
 from anthropic import AsyncAnthropic
 from pydantic import JsonValue
 
-from activities.providers.anthropic_history import BLANK, GO_ON, NO_RESULT
+from activities.providers.anthropic_history import NO_RESULT
 from activities.providers.anthropic_messages import AnthropicMessages
 from activities.providers.anthropic_request import DEFAULT_MAX_TOKENS
 from activities.providers.errors import MalformedAnswer, ModelError, Overloaded, Rejected, TimedOut, Unauthenticated
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, ToolDeclaration
+from activities.providers.rendering import BLANK, GO_ON
 from tests.judge_anthropic import judge_messages
 from tests.traffic import Answer, Replay
 from workflows.contracts import (

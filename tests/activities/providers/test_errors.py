@@ -24,11 +24,22 @@ from activities.providers.errors import (
     Unauthenticated,
 )
 
+
+class RefreshError(Exception):
+    """As google-auth names it when credentials can't be renewed."""
+
+
 REQUEST = httpx2.Request("POST", "https://api.openai.com/v1/responses")
 
 
 def _error(message: str = "", **fields: Any) -> dict[str, Any]:
     return {"error": {"message": message, **fields}}
+
+
+def _quota(name: str) -> dict[str, Any]:
+    """Google's error for a quota of this name that is used up."""
+    violations = [{"quotaMetric": "generate_requests", "quotaId": name}]
+    return _error("You exceeded your current quota", details=[{"@type": "QuotaFailure", "violations": violations}])
 
 
 @pytest.mark.parametrize(
@@ -38,6 +49,7 @@ def _error(message: str = "", **fields: Any) -> dict[str, Any]:
         (400, {"detail": [{"msg": "field required", "type": "missing"}]}, Rejected),
         (400, {"code": "invalid-argument", "error": "Incorrect API key provided."}, Unauthenticated),
         (400, _error("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT"), Unauthenticated),
+        (400, _error("Bad key", details=[{"@type": "ErrorInfo", "reason": "API_KEY_INVALID"}]), Unauthenticated),
         (400, _error("your tool get_api_key needs a type"), Rejected),
         (400, _error("too long", code="context_length_exceeded"), ContextTooLong),
         (
@@ -50,6 +62,7 @@ def _error(message: str = "", **fields: Any) -> dict[str, Any]:
         (400, _error("blocked", code="content_filter", innererror={"code": "ResponsibleAIPolicyViolation"}), Refused),
         (400, _error("Previous response with id 'x' not found.", code="previous_response_not_found"), NotFound),
         (400, _error("Failed to call a function", code="tool_use_failed", failed_generation="x"), ToolUseFailed),
+        (400, _error("Request payload size exceeds the limit: 20971520 bytes."), ContextTooLong),
         (401, {"detail": "Invalid API Key"}, Unauthenticated),
         (401, _error("Access denied", code="401"), Unauthenticated),
         (402, "Payment Required", QuotaExhausted),
@@ -74,6 +87,13 @@ def _error(message: str = "", **fields: Any) -> dict[str, Any]:
         ),
         (429, _error("Request too large for gpt-4: Limit 10000, Requested 20000. It must be reduced."), ContextTooLong),
         (429, _error("You exceeded your current quota", status="RESOURCE_EXHAUSTED"), RateLimited),
+        (429, _quota("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), RateLimited),
+        (429, _quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), QuotaExhausted),
+        (429, _error("Quota exceeded for metric: free_tier_requests, limit: 0, model: m"), QuotaExhausted),
+        (429, _error("Quota exceeded for metric: free_tier_requests, limit: 10, model: m"), RateLimited),
+        (429, _error("Your prepayment credits are depleted."), QuotaExhausted),
+        (429, _error("Your project has exceeded its monthly spending cap."), QuotaExhausted),
+        (499, _error("The operation was cancelled.", status="CANCELLED"), Overloaded),
         (429, "rate limit", RateLimited),
         (500, "", Overloaded),
         (501, "", Rejected),
@@ -112,6 +132,7 @@ def test_each_answer_has_its_class(status: int | None, body: Any, kind: type[Mod
         (httpx2.UnsupportedProtocol("missing http://"), Rejected),
         (TypeError("Could not resolve authentication method"), Unauthenticated),
         (UnicodeEncodeError("ascii", "sk-é", 3, 4, "no"), Unauthenticated),
+        (RefreshError("invalid_grant"), Unauthenticated),
         (ZeroDivisionError("division by zero"), ModelError),
         (Exception(), ModelError),
     ],

@@ -90,6 +90,10 @@ async def test_the_cap_of_a_closing_call_is_for_the_answer_of_a_model_that_thoug
         ({"reasoning": {"effort": "none"}}, CAP),
         ({"reasoning_effort": "high"}, CAP + ROOM),
         ({"thinking": "odd", "reasoning": None}, CAP),
+        ({"generationConfig": {"thinkingConfig": {"thinkingBudget": 20_000}}}, CAP + 20_000),
+        ({"generationConfig": {"thinkingConfig": {"thinkingBudget": -1}}}, CAP + ROOM),
+        ({"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}, CAP),
+        ({"generationConfig": {"temperature": 0}}, CAP),
     ],
 )
 def test_settings_say_whether_a_model_thinks(settings: dict[str, JsonValue], tokens: int) -> None:
@@ -106,6 +110,10 @@ def test_settings_say_whether_a_model_thinks(settings: dict[str, JsonValue], tok
         ("claude-haiku-4-5-20251001", CAP),
         ("claude-3-5-haiku-20241022", CAP),
         ("gpt-4o", CAP),
+        ("gemini-2.5-flash", CAP + ROOM),
+        ("gemini-3-pro-preview", CAP + ROOM),
+        ("gemini-flash-latest", CAP + ROOM),
+        ("gemini-2.0-flash", CAP),
     ],
 )
 def test_a_model_that_thinks_unasked_has_room_even_if_it_did_not_so_far(model: str, tokens: int) -> None:
