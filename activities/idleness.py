@@ -12,7 +12,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from workflows.desk import PHASE
+from workflows.showing import PHASE
 
 log = logging.getLogger("surefoot.worker")
 

@@ -31,7 +31,7 @@ from surefoot.client import Client
 from surefoot.http.access import Access
 from surefoot.http.app import create_app
 from surefoot.inbox import InboxItem
-from workflows.desk import AGENT, PHASE
+from workflows.showing import AGENT, PHASE
 
 QUEUE = "bench-gate"
 STARTED_AT_ONCE = 50

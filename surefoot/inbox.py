@@ -18,7 +18,7 @@ from surefoot.lists import ASKED_AT_ONCE, OUR_JOBS
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
 from workflows.contracts import Pending, Record
-from workflows.desk import AGENT, ASKED_AT, PHASE, TENANT
+from workflows.showing import AGENT, ASKED_AT, PHASE, TENANT
 
 SHOWN_WITHIN = timedelta(seconds=3)
 """How long a list waits for a job that must be asked itself."""

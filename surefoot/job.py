@@ -40,7 +40,7 @@ from workflows.contracts import (
     Steer,
     TranscriptPage,
 )
-from workflows.desk import seen_of
+from workflows.showing import seen_of
 
 POLL_SECONDS = 0.25
 PAST_THE_END = 2**31

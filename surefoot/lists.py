@@ -11,7 +11,7 @@ from surefoot.errors import Unreadable
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
 from workflows.contracts import Record
-from workflows.desk import AGENT, PHASE, STATUS, TAGS, TENANT
+from workflows.showing import AGENT, PHASE, STATUS, TAGS, TENANT
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
 ASKED_AT_ONCE = 20

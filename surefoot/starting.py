@@ -19,7 +19,7 @@ from surefoot.errors import JobConflict
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
 from workflows.contracts import JobStart, Limits
-from workflows.desk import AGENT, PHASE, TAGS, TENANT
+from workflows.showing import AGENT, PHASE, TAGS, TENANT
 
 WORKFLOW = "AgentJob"
 

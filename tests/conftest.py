@@ -19,7 +19,7 @@ from surefoot.client import Client
 from tests.reports import printable
 from tests.short_tasks import ShortTasks
 from worker import Settings, hosting
-from workflows.desk import ATTRIBUTES
+from workflows.showing import ATTRIBUTES
 
 TEMPORAL = Path(sys.executable).with_name("temporal")
 QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)

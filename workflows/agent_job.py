@@ -34,7 +34,7 @@ from workflows.contracts import (
     Steer,
     TranscriptPage,
 )
-from workflows.desk import VIEW_BYTES, Desk, fitting
+from workflows.desk import Desk
 from workflows.failures import FAILED, reason
 from workflows.gate import Gate
 from workflows.limits import NO_LIMITS
@@ -42,6 +42,7 @@ from workflows.loop import Loop
 from workflows.outcomes import outcome
 from workflows.received import NAME_CHARS, received, received_start, unanswered
 from workflows.results import interrupted
+from workflows.showing import VIEW_BYTES, fitting
 from workflows.transcript import Transcript
 
 FAULTS = (
@@ -161,7 +162,7 @@ class AgentJob:
         # However it ended, no call stays without its result, and nothing that a person said meanwhile is lost.
         steers = [Message(text=steer.text, by=steer.by) for steer in self._state.steers]
         self._transcript.append(*_left_open(self._state.calls), *steers)
-        self._desk.show_end(end.status)
+        self._desk.board.show_end(end.status)
         emptied: dict[str, object] = {"calls": [], "steers": [], "findings": [], "early": {}}
         result = JobEnd(outcome=end, carry=self._desk.carry().model_copy(update=emptied))
         if end.status == "failed":
@@ -172,7 +173,7 @@ class AgentJob:
 
     @workflow.query
     def progress(self) -> JobView:
-        return self._desk.view()
+        return self._desk.board.view()
 
     @workflow.query
     def pending_calls(self, after: str = "") -> list[Pending]:

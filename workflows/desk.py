@@ -1,17 +1,14 @@
-"""Where people meet a running job: what they see of it, and what they send to it.
+"""Where people meet a running job: what they send to it, and what the next run is handed of that.
 
-Decisions arrive here as updates and as signals; the memo and the search attributes that the inbox is made of are
-written here, so that they can't disagree with the state they are derived from.
+Decisions arrive here as updates and as signals of the same meaning. Whatever changes what people see ends with `show`.
 """
 
 import asyncio
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from datetime import timedelta
+from typing import Any
 
 from pydantic_core import to_json
 from temporalio import workflow
-from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 from temporalio.exceptions import ApplicationError
 
 from workflows import approval, policies, steps
@@ -24,12 +21,9 @@ from workflows.contracts import (
     Decision,
     Deed,
     GrantTerms,
-    JobPhase,
     JobStart,
     JobState,
-    JobView,
     JsonObject,
-    Pending,
     Resolution,
     Settlement,
     Steer,
@@ -39,16 +33,8 @@ from workflows.gate import PROBLEM_BYTES, Gate
 from workflows.notices import Announcer
 from workflows.outcomes import cut
 from workflows.received import refusal, unanswered
+from workflows.showing import BRIEF_BYTES, Board
 from workflows.transcript import Transcript
-
-AGENT = SearchAttributeKey.for_keyword("SurefootAgent")
-PHASE = SearchAttributeKey.for_keyword("SurefootState")
-STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
-TENANT = SearchAttributeKey.for_keyword("SurefootTenant")
-TAGS = SearchAttributeKey.for_keyword_list("SurefootTags")
-ASKED_AT = SearchAttributeKey.for_datetime("SurefootAskedAt")
-ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT)
-"""What lists find jobs by. A server has to know them before the first job starts."""
 
 CARRY_BYTES = 1_500_000
 TAIL_BYTES = 20_000
@@ -59,16 +45,9 @@ REST_BYTES = 2_000
 
 STEER_BYTES = 1_000_000
 STEERS_SEEN = 1000
-BRIEF_BYTES = 400
-MEMO_BYTES = 20_000
-"""Most bytes of pending calls in the memo: it is written at each decision, and comes along with every row of a list."""
-MEMO_CALLS = 50
 
 DEEDS: dict[Choice, Deed] = {"approve": "approved", "answer": "answered", "deny": "denied"}
 SETTLED: dict[Settlement, Deed] = {"happened": "happened", "not_happened": "not_happened", "give_up": "gave_up"}
-
-VIEW_BYTES = 1_000_000
-"""Most bytes of pending calls in one view, so that it fits into an answer; the others follow as those are decided."""
 
 
 class Desk:
@@ -76,56 +55,14 @@ class Desk:
 
     def __init__(self, state: JobState, transcript: Transcript, gate: Gate) -> None:
         self._state, self._transcript, self._gate = state, transcript, gate
-        # A run that goes on from another one shows what that one showed last.
-        self._shown: tuple[JobPhase, list[Pending]] = (self.phase(), gate.pending())
-        self._too_big = self._ended = False
+        self.board = Board(state, transcript, gate)
+        self._too_big = False
         self._begun = workflow.info().get_current_history_length()
         self._early: set[asyncio.Task[None]] = set()
         self.webhooks = Announcer(state)
 
-    # --- what people see
-
-    def phase(self) -> JobPhase:
-        if self._state.paused:
-            return "paused"
-        return "waiting" if self._gate.waits() else "running"
-
     def show(self) -> None:
-        """Write the job's phase and its pending calls where lists are made from, if they changed."""
-        now = (self.phase(), self._gate.pending())
-        # A command behind the one that ends the run would be refused, and the run never end.
-        if self._ended or now == self._shown:
-            return
-        changes: list[SearchAttributeUpdate[Any]] = []
-        if now[0] != self._shown[0]:
-            changes.append(PHASE.value_set(now[0]))
-        if now[1] and _oldest(now[1]) != _oldest(self._shown[1]):
-            changes.append(ASKED_AT.value_set(_oldest(now[1])))
-        if changes:
-            workflow.upsert_search_attributes(changes)
-        if now[1] != self._shown[1]:
-            told = fitting([brief(pending) for pending in now[1][:MEMO_CALLS]], MEMO_BYTES)
-            workflow.upsert_memo({"pending": told or None, "pending_left_out": (len(now[1]) - len(told)) or None})
-        self._shown = now
-
-    def show_end(self, status: str) -> None:
-        self._ended = True
-        changes: list[SearchAttributeUpdate[Any]] = [PHASE.value_set("ended"), STATUS.value_set(status)]
-        workflow.upsert_search_attributes(changes)
-        if self._shown[1]:
-            workflow.upsert_memo({"pending": None, "pending_left_out": None})
-
-    def view(self) -> JobView:
-        info = workflow.info()
-        return JobView(
-            job=info.workflow_id,
-            state=self.phase(),
-            pending=fitting(self._gate.pending(), VIEW_BYTES),
-            entries=len(self._transcript),
-            **seen_of(self._state),
-            history_events=info.get_current_history_length(),
-            history_bytes=info.get_current_history_size(),
-        )
+        self.board.show()
 
     # --- what people send
 
@@ -278,56 +215,8 @@ class Desk:
         self._too_big = False
 
 
-def _oldest(pending: Sequence[Pending]) -> datetime:
-    """Since when a job waits. Without pending calls nobody looks at it: the phase says that nothing waits."""
-    return min((each.asked_at for each in pending), default=datetime.min.replace(tzinfo=UTC))
-
-
-def seen_of(state: JobState) -> dict[str, Any]:
-    """What people see of a job's state, while it runs and after it has ended."""
-    return {
-        "agent": state.agent,
-        "rounds": state.overall.rounds,
-        "tool_calls": state.overall.usage.tool_calls,
-        "usage": state.overall.usage,
-        "decided": list(state.decided.values()),
-        "by": state.by,
-        "tenant": state.tenant,
-        "tags": state.tags,
-        "model": state.model,
-        "limits": state.limits,
-        "total": state.total,
-        "spent": state.message.model_copy(),  # the state goes on changing
-    }
-
-
-T = TypeVar("T", Pending, JsonObject)
-
-
-def fitting(pending: list[T], limit: int) -> list[T]:
-    """As many pending calls from the front as fit into `limit` bytes, at least one if there is one."""
-    size = 0
-    for count, each in enumerate(pending):
-        size += len(to_json(each))
-        if size > limit and count:
-            return pending[:count]
-    return pending
-
-
 def _slim(call: CallState) -> CallState:
     part = call.call.model_copy(update={"arguments": None, "raw": None})
     result = call.result and call.result.model_copy(update={"content": cut(call.result.content, REST_BYTES)})
     # What it was edited to goes as well, so that nothing can be told of the edit.
     return call.model_copy(update={"call": part, "arguments": {}, "edited": False, "preview": None, "result": result})
-
-
-def brief(pending: Pending) -> JsonObject:
-    """A pending call as the memo holds it: small; long values are marked and read whole by query."""
-    value: JsonObject = pending.model_dump(mode="json", exclude={"arguments", "parameters"})
-    value["why"] = cut(pending.why, BRIEF_BYTES)
-    value["preview"] = cut(pending.preview, BRIEF_BYTES) if pending.preview is not None else None
-    value["problem"] = cut(pending.problem, BRIEF_BYTES) if pending.problem is not None else None
-    value["arguments"] = pending.arguments if len(to_json(pending.arguments)) <= BRIEF_BYTES else None
-    kept = (value["arguments"], value["why"], value["preview"], value["problem"])
-    value["whole"] = kept == (pending.arguments, pending.why, pending.preview, pending.problem)
-    return value

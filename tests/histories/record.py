@@ -20,8 +20,8 @@ from temporalio.testing import WorkflowEnvironment
 from activities.payloads import data_converter
 from surefoot import __version__
 from tests.histories.scenarios import SCENARIOS, Scenario, played
-from workflows.desk import ATTRIBUTES
 from workflows.notices import WORKFLOW as DELIVERY
+from workflows.showing import ATTRIBUTES
 
 FOLDER = Path(__file__).parent
 TEMPORAL = Path(sys.executable).with_name("temporal")

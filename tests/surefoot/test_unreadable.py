@@ -28,7 +28,7 @@ from tests.conftest import QUICK, Host
 from tests.waiting import until
 from tests.workflows.gated import Ledger, call, ended, started, writer
 from worker import hosting
-from workflows.desk import AGENT, PHASE
+from workflows.showing import AGENT, PHASE
 
 KEY = f"lost:{base64.b64encode(bytes(range(32))).decode()}"
 MISSING = (

@@ -22,7 +22,7 @@ from tests.waiting import until
 from tests.workflows.scripting import call, calls, kinds, look_up, looks, note, save, watched
 from worker import Settings
 from workflows.contracts import Decision, Entry, JobView, Limits, Message, Result, TranscriptPage
-from workflows.desk import AGENT, PHASE, STATUS
+from workflows.showing import AGENT, PHASE, STATUS
 
 FREE = Limits(rounds=None, tool_calls=None)
 OFTEN: Settings = dataclasses.replace(QUICK, history_events=60)

@@ -6,8 +6,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from workflows.contracts import CallPart, CallPhase, CallPlan, CallState, Decision, JobState, Resolution
-from workflows.desk import brief, fitting
 from workflows.gate import DECIDED_KEPT, DENIED_KEPT, EARLY_KEPT, REASON_BYTES, Gate
+from workflows.showing import brief, fitting
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.gated import call, ended, results, started, waiting, writer
 from workflows.contracts import Decision, Limits
-from workflows.desk import MEMO_BYTES
+from workflows.showing import MEMO_BYTES
 
 LETTERS = string.ascii_letters + string.digits + "-_"
 

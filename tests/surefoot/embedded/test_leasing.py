@@ -23,7 +23,7 @@ from surefoot.embedded.home import Home
 from surefoot.embedded.server import SEARCH_ATTRIBUTES
 from surefoot.settings import Settings
 from tests.surefoot.embedded.conftest import Program, processes_of, settings_at, until
-from workflows.desk import AGENT, ATTRIBUTES, PHASE, STATUS
+from workflows.showing import AGENT, ATTRIBUTES, PHASE, STATUS
 
 pytestmark = pytest.mark.server
 
