@@ -174,6 +174,8 @@ def test_every_setting_of_a_worker_can_be_passed_to_it() -> None:
         "ANTHROPIC_BASE_URL",
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
+        "GEMINI_API_KEY",
+        "GOOGLE_GEMINI_BASE_URL",
     }
 
     assert WORKER["environment"].keys() == settings | rest

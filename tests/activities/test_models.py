@@ -15,7 +15,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.models import ADAPTERS, EXTRAS, Models, missing_extra, missing_key
 from activities.providers import prices
-from activities.providers.errors import NotFound, Unauthenticated
+from activities.providers.errors import NotFound, Overloaded, Unauthenticated
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script, ScriptError
 from tests.extras import needs_google
@@ -59,6 +59,7 @@ class _Server(HTTPServer):
     """One that speaks all protocols; `asked` are the paths that requests came to, with their keys."""
 
     asked: list[tuple[str, str]]
+    status = 200
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -70,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
         key = next((key for name in named if (key := self.headers.get(name))), "")
         self.server.asked.append((self.path, key.removeprefix("Bearer ")))
         body = json.dumps(ANSWERS[self.path]).encode()
-        self.send_response(200)
+        self.send_response(self.server.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -119,6 +120,18 @@ async def test_a_provider_is_built_once_and_asks_where_the_sdks_variables_say(
     assert again is provider
     assert (name, turn.text) == ("m", "hello")
     assert server.asked == [(PATHS[api], "a-key")]
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_a_server_that_fails_is_asked_once_a_call(api: str, server: _Server, models: Models) -> None:
+    server.status = 500
+    provider, _ = models.find(f"{api}:m")
+    for _ in range(2):
+        with pytest.raises(Overloaded, match="HTTP 500"):
+            await provider.complete(REQUEST)
+    await models.close()
+
+    assert server.asked == [(PATHS[api], "a-key")] * 2
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -16,12 +16,14 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.errors import ToolError
 from activities.payloads import data_converter
+from activities.providers.google_request import build_body
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
 from activities.sandbox import Sandbox
 from activities.tools import tool
 from surefoot.client import Client
 from tests.conftest import QUICK
+from tests.judge_google import judge_contents
 from tests.judge_transcript import judge_transcript
 from tests.waiting import Flag
 from tests.workflows.scripting import call, calls, look_up, note
@@ -133,6 +135,7 @@ async def test_any_script_leaves_an_orderly_transcript_within_its_limits(
     view = await job.view()
 
     judge_transcript(transcript)
+    judge_contents(build_body(ModelRequest(model="gemini-3-pro", instructions="", transcript=transcript)))
     assert outcome.status != "failed"
     results = [entry for entry in transcript if isinstance(entry, Result)]
     asked = [entry for entry in transcript if isinstance(entry, Turn)]

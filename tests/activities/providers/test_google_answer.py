@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import httpx2
 import pytest
 
-from activities.providers.errors import MalformedAnswer, ModelError, Overloaded, RateLimited, Unauthenticated
+from activities.providers.errors import MalformedAnswer, ModelError, Overloaded, RateLimited, TimedOut, Unauthenticated
 from activities.providers.google_answer import STOPS
 from activities.providers.protocol import ToolDeclaration
 from tests.activities.providers.google_wire import SIGNATURE, call, candidate, google, request, turn_of
@@ -220,6 +221,21 @@ async def test_the_sdk_asks_once_whatever_comes(status: int) -> None:
 
     assert (await fails(Answer(body, status))).retryable
     assert (await fails(Answer("<html>no</html>", status))).retryable
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (httpx2.ConnectError("refused"), Overloaded),
+        (httpx2.RemoteProtocolError("cut off"), Overloaded),
+        (httpx2.ReadTimeout("late"), TimedOut),
+    ],
+)
+async def test_a_connection_that_fails_is_tried_once(failure: Exception, kind: type[ModelError]) -> None:
+    error = await fails(failure)
+
+    assert type(error) is kind
+    assert error.retryable
 
 
 async def test_an_error_inside_a_200_is_an_error() -> None:
