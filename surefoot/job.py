@@ -20,7 +20,7 @@ from surefoot import deciding
 from surefoot.asking import ask
 from surefoot.deciding import Applied
 from surefoot.ends import ANSWER_WITHIN, fetch_end
-from surefoot.errors import DecisionRefused, JobEnded, NoWorker
+from surefoot.errors import DecisionRefused, JobEnded, JobRunning, NoWorker
 from surefoot.rpc import reaching
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import (
@@ -155,6 +155,12 @@ class Job:
     async def segments(self) -> list[Segment]:
         """Where the job's entries lie: in earlier runs, in those of a job that it was forked from, in its last run."""
         description = await self._describe()
+        if description.status != WorkflowExecutionStatus.RUNNING:
+            with suppress(JobRunning):  # somebody replied just now
+                # Its end says so: a worker would have to replay the whole run to answer that.
+                end = await fetch_end(self._temporal, self.id, answer_within=self.answer_within)
+                return list(end.carry.earlier)
+            description = await self._describe()
         empty = await self._page(description.run_id, PAST_THE_END)
         return [*empty.earlier, Segment(run_id=description.run_id, entries=empty.total)]
 

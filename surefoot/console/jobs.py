@@ -9,7 +9,18 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import QueryParams
 
 from surefoot.console.overview import bars
-from surefoot.console.pages import PageRoute, Submitter, Viewer, client_of, fresh, here_of, page, wants_part
+from surefoot.console.pages import (
+    PageRoute,
+    Submitter,
+    Viewer,
+    client_of,
+    fresh,
+    has,
+    here_of,
+    number_in,
+    page,
+    wants_part,
+)
 from surefoot.console.picture import picture
 from surefoot.console.rendering import job_url, with_query
 from surefoot.console.timeline import rounds, timeline
@@ -58,18 +69,26 @@ async def job(request: Request, job: str, person: Viewer) -> Response:
     query = request.query_params
     name = query.get("id", job) if job == "-" else job
     handle = client_of(request).job(name)
+    section, start = _chosen(query)
+    # Taken before the job is looked at: what happens meanwhile is shown by the next update.
+    version = _print(str(await handle.mark()), section, *person.permissions)
+    if has(request, version):
+        return fresh(request, version, "job_parts.html")
     view = await handle.view()
-    start = query.get("from", "")
-    part = await window(handle, int(start)) if start.isdecimal() else await newest(handle)
-    section = query.get("show", "") if query.get("show") in SECTIONS else SECTIONS[0]
+    part = await newest(handle) if start is None else await window(handle, start)
     context: dict[str, Any] = {**_shown(view, part, section), "person": person, "temporal": _temporal(request, view)}
-    version = _print(view.model_dump_json(exclude={"history_events", "history_bytes"}), str(part.total), section)
     if wants_part(request):
         return fresh(request, version, "job_parts.html", **context)
     del context["person"]
     return page(
         request, "job.html", name, person=person, here="jobs", live=here_of(request), version=version, **context
     )
+
+
+def _chosen(query: QueryParams) -> tuple[str, int | None]:
+    """Which section, and from which entry on; None for the newest ones."""
+    section = query.get("show", "")
+    return section if section in SECTIONS else SECTIONS[0], number_in(query.get("from", ""))
 
 
 def _shown(view: JobView, part: Window, section: str) -> dict[str, Any]:

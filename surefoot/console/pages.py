@@ -76,10 +76,15 @@ def page(
     return HTMLResponse(render(template, **frame, **context), status)
 
 
+def has(request: Request, version: str) -> bool:
+    """Whether a page that updates itself has this version already: then there is nothing to be read or made for it."""
+    return wants_part(request) and request.headers.get(VERSION) == version
+
+
 def fresh(request: Request, version: str, template: str, **context: Any) -> Response:
     """A part for a page that updates itself; nothing if it has this version already."""
     headers = {VERSION: version}
-    if request.headers.get(VERSION) == version:
+    if has(request, version):
         return Response(status_code=204, headers=headers)
     return HTMLResponse(render(template, csrf=access_of(request).csrf(request), **context), headers=headers)
 
@@ -87,6 +92,11 @@ def fresh(request: Request, version: str, template: str, **context: Any) -> Resp
 async def typed(request: Request) -> Form:
     """The texts of a form; files are none."""
     return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
+
+
+def number_in(text: str) -> int | None:
+    """The number that this is, if it is one that anybody means."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def here_of(request: Request) -> str:

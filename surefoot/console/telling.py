@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from surefoot.console.pages import Form, PageRoute, Submitter, client_of, page, typed
+from surefoot.console.pages import Form, PageRoute, Submitter, client_of, number_in, page, typed
 from surefoot.console.rendering import job_url
 from surefoot.errors import JobEnded, JobRunning, SurefootError
 from surefoot.http.people import Person
@@ -88,12 +88,13 @@ async def _cancel(request: Request, job: str, _: Form, person: Person) -> str:
 
 
 async def _fork(request: Request, job: str, form: Form, person: Person) -> str:
-    number = form.get("round", "")
-    if not number.isdecimal():
-        raise Refusal(422, "invalid-request", f"{number!r} is no number of a round: a job is forked after a round")
+    number = number_in(form.get("round", ""))
+    if number is None:
+        said = form.get("round", "")[:50]
+        raise Refusal(422, "invalid-request", f"{said!r} is no number of a round: a job is forked after a round")
     text = form.get("text", "").strip() or None
     model = form.get("model", "").strip() or None
-    return (await client_of(request).fork(job, int(number), text, by=person.name, model=model)).id
+    return (await client_of(request).fork(job, number, text, by=person.name, model=model)).id
 
 
 def _text(form: Form) -> str:

@@ -8,10 +8,12 @@ from activities.agents import Agent
 from activities.providers.scripted import Script
 from surefoot.client import Client
 from surefoot.console.rendering import job_url
+from surefoot.http.access import Access
 from surefoot.job import Job
 from tests.conftest import Host
 from tests.console.conftest import Serve
 from tests.console.desk import REFUND, Desk, agent, call, find_order
+from tests.http.conftest import asking
 from tests.waiting import until
 from tests.workflows.gated import ended, recorded, waiting
 from workflows.contracts import Limits
@@ -203,3 +205,33 @@ async def test_a_job_that_there_is_not_is_a_page_that_says_so(host: Host, serve:
 
     assert "There is no such job" in said
     assert "no-such-job" in said
+
+
+async def test_a_page_without_news_asks_no_worker(host: Host) -> None:
+    async with host(agent("desk", [REFUND], tools=[Desk().refund()])) as client:
+        job = await asked(client)
+        async with asking(client, Access.open("ann", [])) as browser:
+            first = await browser.get(job_url(job.id), headers={"X-Part": "1"})
+            version = first.headers["x-version"]
+            await job.pause(by="bob")
+            await until(lambda: client.jobs(state="paused"), lambda rows: job.id in [row.job for row in rows])
+            paused = await browser.get(job_url(job.id), headers={"X-Part": "1", "X-Version": version})
+    async with asking(client, Access.open("ann", [])) as browser:
+        same = {"X-Part": "1", "X-Version": paused.headers["x-version"]}
+        again = await browser.get(job_url(job.id), headers=same)
+    await job.handle().terminate()
+
+    assert (first.status_code, paused.status_code, again.status_code) == (200, 200, 204)
+    assert "Resume" in paused.text
+
+
+@pytest.mark.parametrize("start", ["9" * 5000, "-1", "x", "\u0663"])
+async def test_an_entry_that_there_is_not_leads_to_the_newest_ones(host: Host, start: str) -> None:
+    async with host(agent("desk", [LOOKS], tools=[find_order])) as client:
+        job = await client.start("desk", "help me")
+        await ended(job)
+        async with asking(client, Access.open("ann", [])) as browser:
+            answer = await browser.get(job_url(job.id, **{"from": start}))
+
+    assert answer.status_code == 200
+    assert "help me" in answer.text
