@@ -4,14 +4,10 @@ import json
 
 import pytest
 
+from tests.cli import stable_keys
 from tests.cli.running import Place, until
 
 pytestmark = pytest.mark.server
-
-INBOX_KEYS = [
-    "job", "call", "kind", "agent", "tool", "arguments", "digest", "preview", "why", "asked_at", "expires_at",
-    "allowed", "problem", "approvers", "quorum", "approved_by", "escalated", "risk", "tenant",
-]  # fmt: skip
 
 
 def waiting(shop: Place, job: str, agent: str = "shop") -> str:
@@ -25,7 +21,8 @@ def test_the_inbox_tells_all_that_a_decision_needs(shop: Place) -> None:
     page = shop.run("inbox").out
     [item] = [each for each in json.loads(shop.run("inbox", "--json").out) if each["job"] == job]
 
-    assert list(item) == INBOX_KEYS
+    assert set(item) >= stable_keys.CALL
+    assert "parameters" not in item
     assert (item["call"], item["kind"], item["agent"], item["tool"]) == ("c2-1", "decision", "shop", "reorder")
     assert (item["arguments"], item["allowed"]) == (
         {"item": "cup", "pieces": 10},
