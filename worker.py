@@ -30,6 +30,7 @@ from activities.containment import Contained
 from activities.deliver_notice import Notifier
 from activities.errors import DefinitionError
 from activities.idleness import Activity, until_idle
+from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
@@ -105,8 +106,9 @@ async def hosting(
     settings = settings or Settings()
     models = Models(app)
     threads = Threads(settings.max_activities)
-    caller = ModelCaller(app, models, Transcripts(), threads, settings)
-    runner = ToolRunner(app, threads, settings.artifacts)
+    servers = McpServers(app.folder)
+    caller = ModelCaller(app, models, servers, Transcripts(), threads, settings)
+    runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
     worker = Worker(
         client,
@@ -134,6 +136,7 @@ async def hosting(
             yield worker
     finally:
         await models.close()
+        await servers.close()
         await notifier.close()
         threads.shutdown(wait=False, cancel_futures=True)
 

@@ -3,6 +3,7 @@
 It is a value: nothing is connected or read when an app file makes one, so every process can load every app.
 """
 
+import copy
 import difflib
 import json
 import math
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import JsonValue
 
+from activities.any_tool import AnyTool
 from activities.approval import Approval
 from activities.errors import DefinitionError
+from activities.mcp.server import McpServer, checked_servers
 from activities.output_schema import OutputSchema
 from activities.policy import Rule, matching
 from activities.tool_tables import askings_of, rules_of
@@ -42,6 +45,7 @@ class Agent:
     total             what it may spend in all; fields that are not given are not limited
     closing           after a limit: "answer" makes one last call to sum up, "findings" makes none
     output            a pydantic model (or any type that pydantic reads), or a JSON schema, for the final answer
+    mcp               servers whose tools it has as well: [McpServer("github", command=["npx", …])]
     policy            rules by tool name or pattern, beside the tools' own: {"refund": [deny_if(…)], "*": "ask"}
     cite              the answer must refer to the results that it rests on, by [#call id]
     tool_calling      "schema" for a model that can't call tools: each answer is JSON, by a schema made of the tools
@@ -60,6 +64,7 @@ class Agent:
         tools: Sequence[Tool[..., Any]] = (),
         limits: Limits = Limits(),  # noqa: B008 - frozen
         *,
+        mcp: Sequence[McpServer] = (),
         total: Limits | None = None,
         closing: Literal["answer", "findings"] = "answer",
         output: type[Any] | JsonObject | None = None,
@@ -81,12 +86,15 @@ class Agent:
         self.model = self.models[0]
         self.instructions = instructions
         self.tools = _tools(where, tools)
+        self.mcp = checked_servers(where, mcp)
+        self.all_tools: tuple[AnyTool, ...] = self.tools
+        self.out_of_reach: tuple[str, ...] = ()
         self.limits = limits
         self.total = None if total is None else _only_given(total)
         self.closing = closing
         self.output = OutputSchema(where, output) if output is not None else None
-        self.rules = rules_of(where, policy or {}, self.tools)
-        self._asking = askings_of(where, approval or {}, self.tools)
+        self.rules = rules_of(where, policy or {}, self.tools, self.mcp)
+        self._asking = askings_of(where, approval or {}, self.tools, self.mcp)
         self.max_output_tokens = max_output_tokens
         self.settings = _settings(where, settings or {})
         self.output_retries = output_retries
@@ -95,7 +103,6 @@ class Agent:
         self.cite = cite
         self.tool_calling = tool_calling
         self.webhooks = checked_webhooks(where, notify)
-        self._by_name = {tool.name: tool for tool in self.tools}
         numbers = {
             "max_output_tokens": (max_output_tokens, 1),
             "output_retries": (output_retries, 0),
@@ -108,14 +115,25 @@ class Agent:
         return f"<Agent {self.name} ({self.model}, {len(self.tools)} tools)>"
 
     def tool(self, name: str) -> Tool | None:
-        """The tool of this name, or None if the agent has no such tool."""
-        return self._by_name.get(name)
+        """The app's own tool of this name, or None if the agent has no such tool."""
+        return next((tool for tool in self.tools if tool.name == name), None)
 
-    def has_rules(self, tool: Tool) -> bool:
+    def find_tool(self, name: str) -> AnyTool | None:
+        """The tool of this name, also of a server if the agent is equipped."""
+        return next((tool for tool in self.all_tools if tool.name == name), None)
+
+    def equipped(self, tools: Sequence[AnyTool], out_of_reach: Sequence[str] = ()) -> "Agent":
+        """The same agent with the tools that its servers brought, and the names of those that could not be reached."""
+        other = copy.copy(self)
+        other.out_of_reach = tuple(out_of_reach)
+        other.all_tools = (*self.tools, *tools)
+        return other
+
+    def has_rules(self, tool: AnyTool) -> bool:
         """Whether any policy rule, of the tool or of this agent, looks at this tool's calls."""
         return bool(tool.rules or matching(self.rules, tool.name))
 
-    def asking(self, tool: Tool) -> Asking | None:
+    def asking(self, tool: AnyTool) -> Asking | None:
         """How the tool's calls are put to people: by this agent's word, or else by the tool's own; None: as ever."""
         own = [asking for key, asking in self._asking.items() if fnmatchcase(tool.name, key)]
         return own[-1] if own else tool.asking
@@ -128,7 +146,7 @@ class Agent:
             total=self.total,
             closing=self.closing,
             output_retries=self.output_retries,
-            model_seconds=self.model_timeout,
+            model_seconds=self.model_timeout + max((server.timeout for server in self.mcp), default=0.0),
             **({"notices": notices} if (notices := wanted(self.webhooks)) else {}),
         )
 

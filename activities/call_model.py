@@ -22,6 +22,7 @@ from activities.apps import App
 from activities.attempts import Attempt
 from activities.errors import UnknownAgent
 from activities.explain import said
+from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.plans import plan_calls
 from activities.prompts import instructions
@@ -82,9 +83,15 @@ class ModelCaller:
     """The activities that know agents and models."""
 
     def __init__(
-        self, app: App, models: Models, transcripts: Transcripts, threads: ThreadPoolExecutor, timing: Timing
+        self,
+        app: App,
+        models: Models,
+        servers: McpServers,
+        transcripts: Transcripts,
+        threads: ThreadPoolExecutor,
+        timing: Timing,
     ) -> None:
-        self._app, self._models, self._transcripts = app, models, transcripts
+        self._app, self._models, self._servers, self._transcripts = app, models, servers, transcripts
         self._threads, self._timing, self._stand_ins = threads, timing, StandIns()
 
     @activity.defn
@@ -121,6 +128,7 @@ class ModelCaller:
                 activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
             )
             told = [entry for entry in entries if not isinstance(entry, Audit)]
+            agent = (await self._servers.equip(agent)).agent
             answer = await self._ask(attempt, agent, request, citations.marked(told) if agent.cite else told)
             reply = await self._reply(agent, request, answer, info.attempt - 1)
             return _with_citations(reply, told) if agent.cite and not answer.turn.calls else reply
@@ -139,7 +147,7 @@ class ModelCaller:
                 model=model,
                 instructions=instructions(agent, request.closing),
                 transcript=entries,
-                tools=[tool.declaration() for tool in agent.tools],
+                tools=[tool.declaration() for tool in agent.all_tools],
                 tool_choice="none" if request.closing else "auto",
                 max_output_tokens=most,
                 settings=settings,

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from activities.agents import Agent
+from activities.any_tool import AnyTool
 from activities.errors import InvalidArguments
 from activities.explain import cut, said
 from activities.policy import evaluate
-from activities.tools import Tool
 from workflows.contracts import CallPart, CallPlan, Verdict
 from workflows.digest import digest
 from workflows.words import denied_by_policy
@@ -29,7 +29,7 @@ ARGUMENTS_BYTES = 1_500_000
 
 
 async def judge(
-    agent: Agent, tool: Tool, validated: dict[str, Any], threads: ThreadPoolExecutor
+    agent: Agent, tool: AnyTool, validated: dict[str, Any], threads: ThreadPoolExecutor
 ) -> tuple[Verdict, str]:
     """What policy says of this call, and why. A rule that raises or hangs means ask."""
     if not agent.has_rules(tool):
@@ -47,7 +47,7 @@ async def plan_calls(agent: Agent, calls: Sequence[CallPart], threads: ThreadPoo
     plans = [await plan_call(agent, call, threads) for call in calls]
     room = SCHEMAS_BYTES
     for place, (call, plan) in enumerate(zip(calls, plans, strict=True)):
-        tool = agent.tool(call.tool)
+        tool = agent.find_tool(call.tool)
         if plan.verdict != "ask" or tool is None or "edit" not in plan.asking.allowed:
             continue
         room -= len(to_json(tool.arguments.schema))
@@ -66,9 +66,9 @@ async def plan_call(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -
 
 
 async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> CallPlan:
-    tool = agent.tool(call.tool)
+    tool = agent.find_tool(call.tool)
     if tool is None:
-        names = ", ".join(tool.name for tool in agent.tools) or "none"
+        names = ", ".join(tool.name for tool in agent.all_tools) or "none"
         problem = f"There is no tool {call.tool[:RAW_SHOWN]!r}. Tools that exist: {names}."
         return CallPlan(call=call.id, kind="invalid", problem=problem)
     if call.arguments is None:

@@ -13,15 +13,19 @@ from typing import Any
 from temporalio import activity
 
 from activities.agents import Agent
+from activities.any_tool import AnyTool
 from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.attempts import Attempt
 from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError, UnknownAgent
 from activities.explain import cut, said
+from activities.mcp.fate import EndUnseen, Unreachable
+from activities.mcp.servers import McpServers
 from activities.plans import WHY_CHARS, judge
+from activities.shown import Shown
 from activities.threads import Threads
 from activities.tool_context import ToolContext
-from activities.tools import Tool, render_output
+from activities.tools import render_output
 from workflows.approval import enough
 from workflows.contracts import (
     ArgumentsCheck,
@@ -40,6 +44,7 @@ MOST_CHARS = 300_000
 """Most characters of an output that a tool may let the model see: six bytes each in JSON at worst, and 2 MB fit."""
 
 UNSEEN = ToolReply(status="unknown", content="its worker was gone, or cut off from the server, before it had ended")
+OUT_OF_REACH = "The MCP server {server} can't be reached, so nothing was executed: {why}"
 GONE = "The tool {tool} is no longer there; nothing was executed."
 NO_LONGER_PURE = (
     "A new version of {tool} came while this call waited for its turn: it was a pure tool and is a {kind} tool now,"
@@ -50,18 +55,18 @@ NO_LONGER_PURE = (
 class ToolRunner:
     """The activities that call users' tools. `threads` runs what their authors wrote, beside the worker."""
 
-    def __init__(self, app: App, threads: Threads, artifacts: Artifacts) -> None:
-        self._app, self._threads, self._artifacts = app, threads, artifacts
+    def __init__(self, app: App, servers: McpServers, threads: Threads, artifacts: Artifacts) -> None:
+        self._app, self._servers, self._threads, self._artifacts = app, servers, threads, artifacts
 
     @activity.defn
     async def run_tool(self, request: RunTool) -> ToolReply:
         attempt = Attempt()
         begun = attempt.ledger.started
-        found = self._find(request)
-        if found is None:
-            text = GONE.format(tool=request.tool)
-            await attempt.pass_on("UnknownTool", text)
-            return UNSEEN if begun else ToolReply(status="error", content=text)
+        async with attempt.beating(until_mark=True):
+            found = await self._find(request)
+        if isinstance(found, str):
+            await attempt.pass_on("UnknownTool", found)
+            return UNSEEN if begun else ToolReply(status="error", content=found)
         agent, tool = found
         if begun and not tool.may_run_again:
             return UNSEEN
@@ -76,16 +81,19 @@ class ToolRunner:
             reply = await self._call(attempt, agent, tool, request, ready)
             return _timed(reply, since, attempt.info.attempt)
 
-    def _find(self, request: RunTool) -> tuple[Agent, Tool] | None:
-        """The agent and the tool as this worker has them now; a deploy may have removed either."""
+    async def _find(self, request: RunTool | CheckArguments) -> tuple[Agent, AnyTool] | str:
+        """The agent and the tool as this worker has them now, or why it has not: a deploy may have removed either."""
         try:
             agent = self._app.agent(request.agent)
         except UnknownAgent:
-            return None
-        tool = agent.tool(request.tool)
-        return (agent, tool) if tool is not None else None
+            return GONE.format(tool=request.tool)
+        equipped = await self._servers.equip_for(agent, request.tool)
+        for server, why in equipped.missing.items():
+            return OUT_OF_REACH.format(server=server, why=why)
+        tool = equipped.agent.find_tool(request.tool)
+        return (equipped.agent, tool) if tool is not None else GONE.format(tool=request.tool)
 
-    async def _check(self, agent: Agent, tool: Tool, request: RunTool) -> dict[str, Any] | ToolReply:
+    async def _check(self, agent: Agent, tool: AnyTool, request: RunTool) -> dict[str, Any] | ToolReply:
         """The validated arguments, or why the call may not run now."""
         try:
             validated = tool.validate(request.arguments)
@@ -103,14 +111,16 @@ class ToolRunner:
         return validated
 
     async def _call(
-        self, attempt: Attempt, agent: Agent, tool: Tool, request: RunTool, validated: dict[str, Any]
+        self, attempt: Attempt, agent: Agent, tool: AnyTool, request: RunTool, validated: dict[str, Any]
     ) -> ToolReply:
         context = _context(agent, tool, request.call, attempt.info.attempt, lambda: attempt.cancelled)
         try:
             async with asyncio.timeout(tool.timeout) as bound:
                 value = await tool.call(context, validated, self._threads)
-        except ToolError as error:
+        except (ToolError, Unreachable) as error:
             return ToolReply(status="error", content=said(error) or type(error).__name__)
+        except EndUnseen as error:
+            return await self._failed(attempt, tool, said(error), seen=False)
         except OutcomeUnknown as error:
             text = said(error, WHY_CHARS)
             if tool.kind == "write":
@@ -126,7 +136,7 @@ class ToolRunner:
             return await self._failed(attempt, tool, f"{type(error).__name__}: {said(error)}")
         return self._keep(context, tool, await self._rendered(value))
 
-    async def _failed(self, attempt: Attempt, tool: Tool, text: str, *, seen: bool = True) -> ToolReply:
+    async def _failed(self, attempt: Attempt, tool: AnyTool, text: str, *, seen: bool = True) -> ToolReply:
         """Try again as often as the tool allows; then tell the model, or a person if a write's end was not `seen`."""
         allowed = tool.retries + 1
         if attempt.ledger.failures + 1 < allowed:
@@ -135,32 +145,38 @@ class ToolRunner:
             return ToolReply(status="unknown", content=text)
         return ToolReply(status="error", content=f"The tool failed: {text}")
 
-    async def _rendered(self, value: object) -> str:
-        """The text of an output. What is no text yet may run the tool's code, which must not hold up the worker."""
+    async def _rendered(self, value: object) -> Shown:
+        """An output as text. What is no text yet may run the tool's code, which must not hold up the worker."""
+        if isinstance(value, Shown):
+            return value
         if value is None or type(value) is str:
-            return render_output(value)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, render_output, value)
+            text = render_output(value)
+        else:
+            text = await asyncio.get_running_loop().run_in_executor(self._threads, render_output, value)
+        return Shown(text, text)
 
-    def _keep(self, context: ToolContext, tool: Tool, text: str) -> ToolReply:
-        """The output, cut with a visible mark if it is too long for the model, and kept whole elsewhere."""
-        limit = min(tool.max_output_chars, MOST_CHARS)
-        if len(text) <= limit:
+    def _keep(self, context: ToolContext, tool: AnyTool, output: Shown) -> ToolReply:
+        """The output, cut with a visible mark if it is too long for the model, and what is not shown kept elsewhere."""
+        limit, text = min(tool.max_output_chars, MOST_CHARS), output.text
+        if len(text) <= limit and output.whole == text:
             return ToolReply(status="ok", content=text)
         try:
-            artifact = self._artifacts.keep(context.job, context.call, text)
+            artifact = self._artifacts.keep(context.job, context.call, output.whole)
             where = "the whole output is kept for people"
         except OSError as error:
             log.error("the whole output of %s in job %s could not be kept: %s", context.call, context.job, error)
             artifact, where = None, "the rest is lost, it could not be kept"
+        if len(text) <= limit:
+            return ToolReply(status="ok", content=f"{text}\n[{where}]", artifact=artifact)
         mark = f"\n[cut: {limit} of {len(text)} characters are shown; {where}]"
         return ToolReply(status="ok", content=text[:limit] + mark, artifact=artifact)
 
     @activity.defn
     async def compute_tool(self, request: RunTool) -> ToolReply:
         """A pure tool, as a local activity: no mark, no beat, no retry, since it gives the same again."""
-        found = self._find(request)
-        if found is None:
-            return ToolReply(status="error", content=GONE.format(tool=request.tool))
+        found = await self._find(request)
+        if isinstance(found, str):
+            return ToolReply(status="error", content=found)
         agent, tool = found
         if tool.kind != "pure":  # another kind needs what a local activity does not have
             return ToolReply(status="error", content=NO_LONGER_PURE.format(tool=tool.name, kind=tool.kind))
@@ -196,10 +212,10 @@ class ToolRunner:
 
     @activity.defn
     async def check_arguments(self, request: CheckArguments) -> ArgumentsCheck:
-        agent = self._app.agent(request.agent)
-        tool = agent.tool(request.tool)
-        if tool is None:
-            return ArgumentsCheck(problem=f"the tool {request.tool} is no longer there")
+        found = await self._find(request)
+        if isinstance(found, str):
+            return ArgumentsCheck(problem=found)
+        agent, tool = found
         try:
             validated = tool.validate(request.arguments)
         except InvalidArguments as error:
@@ -216,7 +232,7 @@ def _timed(reply: ToolReply, since: float, attempt: int) -> ToolReply:
     return reply.model_copy(update={"seconds": seconds, **({"attempts": attempt} if attempt > 1 else {})})
 
 
-def _context(agent: Agent, tool: Tool, call: str, attempt: int, cancelled: Callable[[], bool]) -> ToolContext:
+def _context(agent: Agent, tool: AnyTool, call: str, attempt: int, cancelled: Callable[[], bool]) -> ToolContext:
     job = activity.info().workflow_id or ""
 
     def beat(_note: str) -> None:

@@ -26,7 +26,7 @@ class Threads(ThreadPoolExecutor):
 
     def __init__(self, most: int) -> None:
         super().__init__(most, thread_name_prefix="tool")
-        self._side = _Loop()
+        self._side = LoopThread("tool-loop")
 
     async def run(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         """Call a function once, with the context variables of the caller."""
@@ -42,10 +42,11 @@ class Threads(ThreadPoolExecutor):
         super().shutdown(wait, cancel_futures=cancel_futures)
 
 
-class _Loop:
+class LoopThread:
     """An event loop in a daemon thread, which starts with the first coroutine; a blocked one keeps no process alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,7 +78,7 @@ class _Loop:
         with self._starting:
             if self._loop is None or self._thread is None or not self._thread.is_alive():
                 ready, self._loop = threading.Event(), None
-                self._thread = threading.Thread(target=self._serve, args=[ready], name="tool-loop", daemon=True)
+                self._thread = threading.Thread(target=self._serve, args=[ready], name=self._name, daemon=True)
                 self._thread.start()
                 ready.wait()
             if self._loop is None:

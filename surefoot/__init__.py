@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from activities.approval import Approval as Approval
     from activities.errors import OutcomeUnknown as OutcomeUnknown
     from activities.errors import ToolError as ToolError
+    from activities.mcp.server import Env as Env
+    from activities.mcp.server import McpServer as McpServer
     from activities.policy import allow_if as allow_if
     from activities.policy import ask_if as ask_if
     from activities.policy import deny_if as deny_if
@@ -28,8 +30,10 @@ _HOMES = {
     "Agent": "activities.agents",
     "Approval": "activities.approval",
     "Client": "surefoot.client",
+    "Env": "activities.mcp.server",
     "Job": "surefoot.job",
     "Limits": "workflows.contracts",
+    "McpServer": "activities.mcp.server",
     "Outcome": "workflows.contracts",
     "OutcomeUnknown": "activities.errors",
     "Script": "activities.providers.scripted",

@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 from activities.agents import Agent
 from activities.apps import App
 from activities.call_model import LONGEST_DELAY, ModelCaller, Timing
+from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.providers.scripted import Script
 from activities.transcripts import Transcripts
@@ -27,7 +28,9 @@ async def call(
     **timing: Any,
 ) -> ModelReply:
     app = App([Agent("asker", Script([reply]), model_timeout=1, settings=settings)])
-    caller = ModelCaller(app, Models(app), Transcripts(), ThreadPoolExecutor(1), Timing(**timing))
+    caller = ModelCaller(
+        app, Models(app), McpServers(app.folder), Transcripts(), ThreadPoolExecutor(1), Timing(**timing)
+    )
     request = CallModel(agent=agent, turn=1, new=[Message(text="hi")], length=1)
     env = environment(Server(), attempt=attempt, left=[{"failures": failures}])
     return await env.run(caller.call_model, request)

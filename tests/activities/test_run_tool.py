@@ -15,6 +15,7 @@ from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.attempts import PASSES, AttemptOver
 from activities.errors import OutcomeUnknown, ToolCancelled, ToolError
+from activities.mcp.servers import McpServers
 from activities.providers.scripted import Script
 from activities.run_tool import MOST_CHARS, ToolRunner
 from activities.threads import Threads
@@ -52,7 +53,8 @@ class Runs:
         **given: Any,
     ) -> ToolReply:
         agent = Agent("clerk", Script([{"text": "hi"}]), tools=tools)
-        runner = ToolRunner(App([agent]), self.threads, self.artifacts)
+        app = App([agent])
+        runner = ToolRunner(app, McpServers(app.folder), self.threads, self.artifacts)
         request = RunTool(
             agent="clerk",
             call="c1-1",
@@ -383,7 +385,8 @@ async def test_a_tool_that_cancels_its_own_task_has_failed_and_its_attempt_was_n
 
 
 async def compute(runs: Runs, *tools: Tool) -> ToolReply:
-    runner = ToolRunner(App([Agent("clerk", Script([{"text": "hi"}]), tools=tools)]), runs.threads, runs.artifacts)
+    app = App([Agent("clerk", Script([{"text": "hi"}]), tools=tools)])
+    runner = ToolRunner(app, McpServers(app.folder), runs.threads, runs.artifacts)
     request = RunTool(agent="clerk", call="c1-1", tool="save", arguments={"amount": 5})
     return await environment(Server()).run(runner.compute_tool, request)
 

@@ -10,6 +10,7 @@ from activities import stand_ins
 from activities.agents import Agent
 from activities.apps import App
 from activities.call_model import ModelCaller, Timing
+from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.providers.errors import Overloaded, RateLimited
 from activities.providers.scripted import Script
@@ -33,7 +34,12 @@ class Worker:
     def __init__(self, *replies: dict[str, Any], attempts: int = 2) -> None:
         app = App([Agent("asker", [Script([reply, {**reply, "repeat": True}]) for reply in replies], model_timeout=1)])
         self._caller = ModelCaller(
-            app, Models(app), Transcripts(), ThreadPoolExecutor(1), Timing(model_attempts=attempts)
+            app,
+            Models(app),
+            McpServers(app.folder),
+            Transcripts(),
+            ThreadPoolExecutor(1),
+            Timing(model_attempts=attempts),
         )
         self.left: dict[str, Any] = {}
 
