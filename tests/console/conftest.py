@@ -87,6 +87,17 @@ class Tab:
                 raise
             return ""
 
+    async def press(self, word: str, place: int = 0) -> None:
+        """Press the button of the call at this place."""
+        await self.page.click(f"article.call >> nth={place} >> form[data-word={word}] >> button")
+
+    async def speak(self, word: str, text: str, place: int = 0) -> None:
+        """Open a form of the call at this place, fill it in and send it."""
+        form = f"article.call >> nth={place} >> details[data-word={word}]"
+        await self.page.click(f"{form} >> summary")
+        await self.page.fill(f"{form} >> textarea", text)
+        await self.page.click(f"{form} >> button")
+
     async def count(self, selector: str) -> int:
         return await self.page.locator(selector).count()
 

@@ -7,6 +7,9 @@ from activities.agents import Agent
 from activities.errors import OutcomeUnknown, ToolError
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
+from surefoot.client import Client
+from surefoot.job import Job
+from tests.workflows.gated import recorded, waiting
 
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'>"
@@ -69,3 +72,11 @@ def agent(name: str, *rounds: Sequence[dict[str, object]], tools: Sequence[Tool]
 
 
 REFUND = call("refund", order="A-17", amount=80.0, reason="late")
+
+
+async def asked(client: Client, name: str = "desk", count: int = 1) -> Job:
+    """A new job of the agent `name` whose `count` calls are in the inbox."""
+    job = await client.start(name, "help")
+    await waiting(job, count)
+    await recorded(client, job)
+    return job

@@ -8,36 +8,14 @@ from activities.approval import Approval
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.conftest import Host
-from tests.console.conftest import Serve, Tab
-from tests.console.desk import REFUND, Desk, agent, call, find_order
-from tests.waiting import until
-from tests.workflows.gated import ended, recorded, results, waiting
-from workflows.contracts import JsonObject, Result
+from tests.console.conftest import Serve
+from tests.console.desk import REFUND, Desk, agent, asked, call, find_order
+from tests.workflows.gated import ended, results
+from workflows.contracts import Result
 
 ANSWER_SOON = timedelta(seconds=1)
 OTHER = call("refund", order="B-2", amount=5.0)
 LOOKS = call("find_order", order="A-17")
-
-
-async def asked(client: Client, name: str = "desk", count: int = 1) -> Job:
-    """A new job whose `count` calls are in the inbox."""
-    job = await client.start(name, "help")
-    await waiting(job, count)
-    await recorded(client, job)
-    return job
-
-
-async def press(tab: Tab, word: str, place: int = 0) -> None:
-    """Press the button of the call at this place."""
-    await tab.page.click(f"article.call >> nth={place} >> form[data-word={word}] >> button")
-
-
-async def speak(tab: Tab, word: str, text: str, place: int = 0) -> None:
-    """Open a form of the call at this place, fill it in and send it."""
-    form = f"article.call >> nth={place} >> details[data-word={word}]"
-    await tab.page.click(f"{form} >> summary")
-    await tab.page.fill(f"{form} >> textarea", text)
-    await tab.page.click(f"{form} >> button")
 
 
 async def of_call(job: Job, place: int = 0) -> Result:
@@ -52,7 +30,7 @@ async def test_an_approved_call_is_shown_as_decided_and_then_as_performed(
     async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
         job = await asked(client)
         async with console.tab("/inbox", java_script_enabled=script) as tab:
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Performed", ".became")
             said = await tab.text(".became")
         await ended(job)
@@ -69,7 +47,7 @@ async def test_decided_is_said_before_performed_and_a_pause_in_between_too(host:
         job = await asked(client)
         await job.pause(by="bob")
         async with console.tab("/inbox") as tab:
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("The job is paused", ".became")
             decided = await tab.text(".became strong")
             before = list(desk.done)
@@ -85,7 +63,7 @@ async def test_a_call_that_was_approved_and_never_performed_is_shown_as_lapsed(h
         job = await asked(client)
         await job.pause(by="bob")
         async with console.tab("/inbox") as tab:
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Approved by ann", ".became")
             await job.cancel(by="bob")
             await tab.says("Lapsed: decided, and not performed", ".became")
@@ -99,7 +77,7 @@ async def test_a_tool_that_fails_is_not_shown_as_done(host: Host, serve: Serve) 
     async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
         await asked(client)
         async with console.tab("/inbox") as tab:
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Performed, and failed", ".became")
             said = await tab.text(".became")
 
@@ -111,7 +89,7 @@ async def test_a_denial_has_a_reason_and_the_tool_does_not_run(host: Host, serve
     async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
         job = await asked(client)
         async with console.tab("/inbox") as tab:
-            await speak(tab, "deny", "over the budget")
+            await tab.speak("deny", "over the budget")
             await tab.says("Denied by ann", ".became")
         await ended(job)
         result = await of_call(job)
@@ -125,7 +103,7 @@ async def test_an_answer_goes_to_the_model_in_the_place_of_the_tool(host: Host, 
     async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
         job = await asked(client)
         async with console.tab("/inbox") as tab:
-            await speak(tab, "answer", "it was paid back\nyesterday")
+            await tab.speak("answer", "it was paid back\nyesterday")
             await tab.says("Answered by ann", ".became")
         await ended(job)
         result = await of_call(job)
@@ -152,7 +130,7 @@ async def test_an_unknown_outcome_is_settled_in_three_ways(
         job = await asked(client)
         async with console.tab("/inbox") as tab:
             await tab.says("outcome unknown")
-            await (press(tab, word) if text is None else speak(tab, word, text))
+            await (tab.press(word) if text is None else tab.speak(word, text))
             await tab.says(says, ".became")
         await ended(job)
         result = await of_call(job)
@@ -169,7 +147,7 @@ async def test_each_gate_of_a_job_is_decided_and_not_only_its_first(host: Host, 
         async with console.tab("/inbox") as tab:
             for number in (1, 2, 3):
                 await tab.says(f"A-{number}", "article.call, .arguments")
-                await press(tab, "approve")
+                await tab.press("approve")
             await tab.says("Nothing waits for you")
         await ended(job)
 
@@ -181,12 +159,12 @@ async def test_of_two_calls_of_a_turn_the_approved_one_leaves_and_runs_once(host
     async with host(agent("desk", [REFUND, OTHER], tools=[desk.refund()])) as client, serve(client) as console:
         job = await asked(client, count=2)
         async with console.tab("/inbox") as tab:
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Performed", ".became")
             await tab.open("/inbox")
             left = await tab.text("#cards .arguments")
             before = list(desk.done)
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Performed", ".became")
         await ended(job)
 
@@ -200,10 +178,10 @@ async def test_identical_calls_share_a_card_and_are_decided_each_on_its_own(host
         job = await asked(client, count=2)
         async with console.tab("/inbox") as tab:
             shown = (await tab.count("section.card"), await tab.count("article.call"), await tab.text(".count"))
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Performed", ".became")
             left = await tab.count("article.call")
-            await speak(tab, "deny", "once is enough")
+            await tab.speak("deny", "once is enough")
             await tab.says("Denied by ann", ".became >> nth=1")
         await ended(job)
         statuses = [result.status for result in results(await job.transcript())]
@@ -212,81 +190,13 @@ async def test_identical_calls_share_a_card_and_are_decided_each_on_its_own(host
     assert (statuses, desk.done) == (["ok", "denied"], ["A-17 80 EUR"])
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-async def test_a_double_click_decides_once(host: Host, serve: Serve, script: bool) -> None:
-    desk = Desk()
-    async with host(agent("desk", [REFUND, OTHER], tools=[desk.refund()])) as client, serve(client) as console:
-        job = await asked(client, count=2)
-        async with console.tab("/inbox", java_script_enabled=script) as tab:
-            await tab.page.dblclick("article.call >> nth=0 >> form[data-word=approve] >> button")
-            await tab.says("Performed", ".became")
-            alerts = await tab.count(".alert")
-        deeds = [entry.deed for entry in await job.audit()]
-        await job.cancel(by="ann")
-
-    assert alerts == 0
-    assert (desk.done, deeds) == (["A-17 80 EUR"], ["approved", "performed"])
-
-
-async def test_the_same_decision_sent_again_is_answered_with_what_became_of_the_first(host: Host, serve: Serve) -> None:
-    desk = Desk()
-    async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
-        job = await asked(client)
-        async with console.tab("/inbox") as first, console.tab("/inbox", java_script_enabled=False) as second:
-            await press(first, "approve")
-            await first.says("Performed", ".became")
-            await press(second, "approve")
-            await second.says("Performed", ".became")
-        await ended(job)
-
-    assert desk.done == ["A-17 80 EUR"]
-
-
-async def test_who_comes_too_late_is_told_who_decided_and_what(host: Host, serve: Serve) -> None:
-    desk = Desk()
-    async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
-        job = await asked(client)
-        async with console.tab("/inbox", java_script_enabled=False, expected=("409",)) as tab:
-            (pending,) = (await job.view()).pending
-            await job.deny(pending.call, reason="no", digest=pending.digest, by="bob")
-            await press(tab, "approve")
-            await tab.says("was already decided: deny by bob", ".alert")
-            became = await tab.text(".became strong")
-
-    assert (became, desk.done) == ("Denied by bob", [])
-
-
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-async def test_arguments_that_changed_are_not_approved_unseen(host: Host, serve: Serve, script: bool) -> None:
-    desk = Desk()
-    tools = [desk.refund(approval=Approval(quorum=2))]
-    async with host(agent("desk", [REFUND], tools=tools)) as client, serve(client) as console:
-        job = await asked(client)
-        async with console.tab("/inbox", java_script_enabled=script, expected=("409",)) as tab:
-            # The page does not hear of the change before the button is pressed.
-            await tab.page.route("**/inbox", lambda route: route.abort())
-            (pending,) = (await job.view()).pending
-            changed: JsonObject = {"order": "A-17", "amount": 9_999.0}
-            await job.approve(pending.call, digest=pending.digest, arguments=changed, by="bob")
-            await press(tab, "approve")
-            await tab.says("The arguments have changed since you saw them", ".alert")
-            shown = await tab.text(".arguments")
-            votes = (await job.view()).pending[0].approved_by
-            await press(tab, "approve")
-            await until(job.has_ended)
-            tab.complaints.clear()
-
-    assert ("9999.0" in shown, "80" in shown) == (True, False)
-    assert (votes, desk.done) == (["bob"], ["A-17 9999 EUR"])
-
-
 async def test_one_of_two_approvals_is_counted_and_the_other_awaited(host: Host, serve: Serve) -> None:
     desk = Desk()
     tools = [desk.refund(approval=Approval(quorum=2))]
     async with host(agent("desk", [REFUND], tools=tools)) as client, serve(client) as console:
         job = await asked(client)
         async with console.tab("/inbox") as tab:
-            await press(tab, "approve")
+            await tab.press("approve")
             await tab.says("Approved by ann; 1 more must approve it.", ".became")
             await tab.says("approved 1 of 2: ann", "article.call")
             buttons = await tab.count("article.call form[data-word=approve]")
@@ -319,7 +229,7 @@ async def test_without_a_worker_a_decision_is_kept_and_the_page_says_so(host: Ho
         job = await asked(client)
     quick = Client(client.temporal, task_queue=client.task_queue, answer_within=ANSWER_SOON)
     async with serve(quick) as console, console.tab("/inbox") as tab:
-        await press(tab, "approve")
+        await tab.press("approve")
         await tab.says("No worker is up", ".became")
         async with host(writes):
             await tab.says("Performed", ".became")

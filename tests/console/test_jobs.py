@@ -6,26 +6,17 @@ import pytest
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
-from surefoot.client import Client
 from surefoot.console.rendering import job_url
 from surefoot.http.access import Access
-from surefoot.job import Job
 from tests.conftest import Host
 from tests.console.conftest import Serve
-from tests.console.desk import REFUND, Desk, agent, call, find_order
+from tests.console.desk import REFUND, Desk, agent, asked, call, find_order
 from tests.http.conftest import asking
 from tests.waiting import until
-from tests.workflows.gated import ended, recorded, waiting
+from tests.workflows.gated import ended, waiting
 from workflows.contracts import Limits
 
 LOOKS = call("find_order", order="A-17")
-
-
-async def asked(client: Client) -> Job:
-    job = await client.start("desk", "help")
-    await waiting(job)
-    await recorded(client, job)
-    return job
 
 
 async def test_a_job_that_ended_shows_its_rounds_what_they_took_and_who_decided(host: Host, serve: Serve) -> None:

@@ -1,22 +1,13 @@
 """Pages that update themselves, and keys: neither gets into the way of a person who is at work."""
 
-from surefoot.client import Client
 from surefoot.console.rendering import job_url
-from surefoot.job import Job
 from tests.conftest import Host
 from tests.console.conftest import PHONE, Serve, Tab
-from tests.console.desk import Desk, agent, call
+from tests.console.desk import Desk, agent, asked, call
 from tests.waiting import until
 from tests.workflows.gated import recorded, waiting
 
 FOCUSED = "document.activeElement.closest('article.call')?.getAttribute('aria-label') ?? ''"
-
-
-async def asked(client: Client, name: str) -> Job:
-    job = await client.start(name, "help")
-    await waiting(job)
-    await recorded(client, job)
-    return job
 
 
 async def focused(tab: Tab) -> str:

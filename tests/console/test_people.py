@@ -3,19 +3,10 @@
 import pytest
 
 from activities.approval import Approval
-from surefoot.client import Client
-from surefoot.job import Job
 from tests.conftest import Host
 from tests.console.conftest import Serve, Tab
-from tests.console.desk import REFUND, Desk, agent
-from tests.workflows.gated import ended, recorded, waiting
-
-
-async def asked(client: Client) -> Job:
-    job = await client.start("desk", "help")
-    await waiting(job)
-    await recorded(client, job)
-    return job
+from tests.console.desk import REFUND, Desk, agent, asked
+from tests.workflows.gated import ended
 
 
 async def sent(tab: Tab, address: str, form: dict[str, str], csrf: str | None = None) -> int:
