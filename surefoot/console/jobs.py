@@ -77,6 +77,7 @@ async def job(request: Request, job: str, person: Viewer) -> Response:
     view = await handle.view()
     part = await newest(handle) if start is None else await window(handle, start)
     context: dict[str, Any] = {**_shown(view, part, section), "person": person, "temporal": _temporal(request, view)}
+    context["once"] = uuid.uuid4().hex  # sent with a message: a second click says nothing twice
     if wants_part(request):
         return fresh(request, version, "job_parts.html", **context)
     del context["person"]

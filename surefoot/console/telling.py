@@ -5,7 +5,7 @@ from fastapi.responses import RedirectResponse
 
 from surefoot.console.pages import Form, PageRoute, Submitter, client_of, number_in, page, typed
 from surefoot.console.rendering import job_url
-from surefoot.errors import JobEnded, JobRunning, SurefootError
+from surefoot.errors import JobConflict, JobEnded, JobRunning, SurefootError
 from surefoot.http.people import Person
 from surefoot.http.problems import Refusal, problem_of
 
@@ -55,15 +55,15 @@ async def tell(request: Request, what: str, job: str, person: Submitter) -> Resp
 
 
 async def _say(request: Request, job: str, form: Form, person: Person) -> str:
-    """A message, whatever the job does: one that ended goes on, one that runs hears it after its round."""
-    client, text = client_of(request), _text(form)
+    """A message, whatever the job does: one that ended goes on, one that runs hears it after its round. Said once."""
+    client, text, once = client_of(request), _text(form), form.get("id") or None
     try:
-        await client.job(job).steer(text, by=person.name, id=form.get("id") or None)
-    except JobEnded:
+        await client.reply(job, text, key=once, by=person.name)
+    except JobRunning:
         try:
-            await client.reply(job, text, by=person.name)
-        except JobRunning:  # somebody else replied just now
-            await client.job(job).steer(text, by=person.name, id=form.get("id") or None)
+            await client.job(job).steer(text, by=person.name, id=once)
+        except JobEnded:  # just now
+            await client.reply(job, text, key=once, by=person.name)
     return job
 
 
@@ -92,9 +92,15 @@ async def _fork(request: Request, job: str, form: Form, person: Person) -> str:
     if number is None:
         said = form.get("round", "")[:50]
         raise Refusal(422, "invalid-request", f"{said!r} is no number of a round: a job is forked after a round")
-    text = form.get("text", "").strip() or None
+    text = form.get("text", "").replace("\r\n", "\n").strip() or None
     model = form.get("model", "").strip() or None
-    return (await client_of(request).fork(job, number, text, by=person.name, model=model)).id
+    new = f"{job[:100]}-fork-{form['id'][:8]}" if form.get("id") else None
+    try:
+        return (await client_of(request).fork(job, number, text, new_id=new, by=person.name, model=model)).id
+    except JobConflict:
+        if new is None:
+            raise
+        return new  # a second click
 
 
 def _text(form: Form) -> str:

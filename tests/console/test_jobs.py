@@ -70,20 +70,20 @@ async def test_a_job_is_paused_resumed_and_stopped_from_its_page(host: Host, ser
     assert [(entry.deed, entry.by) for entry in audit] == [("paused", "ann"), ("resumed", "ann"), ("stopped", "ann")]
 
 
-async def test_a_running_job_hears_what_a_person_says_and_one_that_ended_goes_on(host: Host, serve: Serve) -> None:
+async def test_a_running_job_hears_once_what_a_person_says_and_one_that_ended_goes_on(host: Host, serve: Serve) -> None:
     desk = Desk()
     async with host(agent("desk", [REFUND], tools=[desk.refund()])) as client, serve(client) as console:
         job = await asked(client)
         async with console.tab(job_url(job.id)) as tab:
             await tab.page.fill("#say", "pay it today")
-            await tab.page.click("button:text-is('Steer')")
+            await tab.page.dblclick("button:text-is('Steer')")
             await tab.says("steered by ann", ".timeline")
             (pending,) = (await job.view()).pending
             await job.approve(pending.call, digest=pending.digest, by="bob")
             await ended(job)
             await tab.open(job_url(job.id))
             await tab.page.fill("#say", "and the postage?")
-            await tab.page.click("button:text-is('Reply')")
+            await tab.page.dblclick("button:text-is('Reply')")
             await tab.says("and the postage?", ".timeline")
         await ended(job)
         said = [(entry.by, entry.text) for entry in await job.transcript() if entry.kind == "message"]
@@ -103,14 +103,16 @@ async def test_a_job_is_cancelled_and_forked_from_its_page(host: Host, serve: Se
             await tab.page.click("summary:text-is('Fork…')")
             await tab.page.get_by_label("After round").fill("1")
             await tab.page.get_by_label("Say something first").fill("try again")
-            await tab.page.click("button:text-is('Fork')")
+            await tab.page.dblclick("button:text-is('Fork')")
             await tab.says("try again", ".timeline")
             new = tab.page.url
         forked = client.job(new.rpartition("/")[2])
         await waiting(forked)
+        jobs = {row.job for row in await until(lambda: client.jobs(agent="desk"), lambda rows: len(rows) >= 2)}
         await forked.cancel(by="ann")
 
-    assert job.id not in new
+    assert forked.id.startswith(f"{job.id}-fork-")
+    assert {each for each in jobs if each.startswith(job.id)} == {job.id, forked.id}
 
 
 async def test_a_job_is_started_from_the_page_and_a_second_click_starts_no_second_one(host: Host, serve: Serve) -> None:

@@ -136,5 +136,6 @@ function keyed(container) {
 function print(node) {
   const copy = node.cloneNode(true);
   for (const time of copy.querySelectorAll("time[data-clock]")) time.textContent = "";
+  for (const once of copy.querySelectorAll("input[name=id]")) once.remove(); // another each time, and no news
   return copy.outerHTML;
 }
