@@ -48,8 +48,8 @@ class Worker:
 class Workers:
     """Starts workers on one task queue of one server; `folder` is what their tools write to."""
 
-    def __init__(self, address: str, queue: str, folder: Path) -> None:
-        self.queue, self.folder = queue, folder
+    def __init__(self, address: str, queue: str, folder: Path, app: Path = APP) -> None:
+        self.queue, self.folder, self._app = queue, folder, app
         self._started: list[Worker] = []
         self._environment = {
             **os.environ,
@@ -62,7 +62,7 @@ class Workers:
     async def start(self, **settings: str) -> Worker:
         with (self.folder / "workers.log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "worker", "--app", str(APP), "--task-queue", self.queue,
+                sys.executable, "-m", "worker", "--app", str(self._app), "--task-queue", self.queue,
                 cwd=ROOT, env={**self._environment, **settings}, stdin=asyncio.subprocess.DEVNULL,
                 stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip

@@ -5,8 +5,10 @@ Whoever adds a command to the workflow adds a scenario that meets it.
 
 import asyncio
 import dataclasses
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from temporalio.client import Client as Temporal
 
@@ -18,6 +20,7 @@ from activities.tools import Tool, tool
 from activities.webhooks import Webhook
 from surefoot.client import Client
 from surefoot.job import Job
+from tests.mcp_servers.declared import desk
 from tests.waiting import until
 from tests.webhook_receiver import receiver
 from worker import Settings, hosting
@@ -142,12 +145,17 @@ SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
     "unlucky": [{"error": {"kind": "Overloaded", "message": "full", "times": 2}, "text": "done"}],
     "rejected": [{"error": {"kind": "Rejected", "message": "no such model"}}],
     "teller": [WRITES, DONE],
+    "caller": [calls(call("desk_add", a=1, b=2), call("desk_issue_create_c3b580", title="x"), call("desk_fail")), DONE],
     "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
 }  # fmt: skip
 HOOK = Webhook("http://127.0.0.1:9", name="hook", format="slack")
 """Told of the jobs of one agent; its URL is that of the endpoint which is up for a scenario."""
 
 EUROS: JsonObject = {"type": "object", "properties": {"euros": {"type": "integer"}}, "required": ["euros"]}
+
+
+DESK = desk(Path(os.devnull), trusted=True, read_only=["fail"])
+"""The MCP server of one agent."""
 
 
 def agents() -> list[Agent]:
@@ -159,6 +167,7 @@ def agents() -> list[Agent]:
             tools=TOOLS,
             output=EUROS if name == "vague" else None,
             notify=[HOOK] if name == "teller" else [],
+            mcp=[DESK] if name == "caller" else [],
         )
         for name, replies in SCRIPTS.items()
     ]
@@ -195,6 +204,14 @@ async def model_failure(client: Client) -> Job:
 @scenario()
 async def no_such_agent(client: Client) -> Job:
     return await ended(await client.start("nobody", "go"))
+
+
+@scenario()
+async def mcp(client: Client) -> Job:
+    job = await client.start("caller", "add up")
+    view = await until(job.view, waits)
+    await job.approve(view.pending[0].call, digest=view.pending[0].digest, by="ann")
+    return await ended(job)
 
 
 # --- the gate

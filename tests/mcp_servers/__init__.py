@@ -1,1 +1,1 @@
-"""MCP servers for tests, written with the official package: `python -m`-less scripts, run by stdio or over HTTP."""
+"""An MCP server for tests, written with the official package: a script for stdio, an application for HTTP."""

@@ -1,7 +1,6 @@
 """Desks: MCP servers for one test, each a child process with a log of what it was asked."""
 
 import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,7 @@ from activities.providers.scripted import Script
 from activities.shown import Shown
 from activities.threads import Threads
 from activities.tool_context import ToolContext
-from tests import mcp_servers
-
-SCRIPT = Path(mcp_servers.__file__).with_name("desk.py")
+from tests.mcp_servers import declared
 
 
 class Desk:
@@ -28,9 +25,8 @@ class Desk:
         self.servers = McpServers(folder)
         self.threads = Threads(2)
 
-    def server(self, name: str = "desk", *, mode: str = "", **options: Any) -> McpServer:
-        env = {"DESK_LOG": str(self._log), "DESK_MODE": mode, "PYTHONWARNINGS": "ignore", **options.pop("env", {})}
-        return McpServer(name, command=[sys.executable, str(SCRIPT)], env=env, **options)
+    def server(self, name: str = "desk", **options: Any) -> McpServer:
+        return declared.desk(self._log, name, **options)
 
     def agent(self, *servers: McpServer, **options: Any) -> Agent:
         return Agent("clerk", Script([{"text": "hi"}]), mcp=servers or [self.server()], **options)
@@ -44,15 +40,15 @@ class Desk:
 
     @property
     def log(self) -> list[str]:
-        return self._log.read_text(encoding="utf-8").splitlines() if self._log.exists() else []
+        return declared.lines(self._log)
 
     @property
     def calls(self) -> list[str]:
-        return [line for line in self.log if not line.startswith(("started", "list"))]
+        return declared.calls(self._log)
 
     @property
     def pids(self) -> list[int]:
-        return [int(line.split()[1]) for line in self.log if line.startswith("started")]
+        return declared.pids(self._log)
 
 
 def is_alive(pid: int) -> bool:

@@ -29,7 +29,7 @@ async def test_a_call_reaches_the_server_with_its_idempotency_key(desk: Desk) ->
     output = await desk.call(desk.agent(), "desk_add", a=2, b=3)
 
     assert output.text == "5"
-    assert desk.calls == ["add job-1/c1-1"]
+    assert "add job-1/c1-1" in desk.log
 
 
 async def test_two_calls_use_one_process_and_one_list(desk: Desk) -> None:
@@ -119,7 +119,7 @@ async def test_a_server_that_is_killed_in_a_call_leaves_its_end_unseen_and_is_st
     output = await desk.call(agent, "desk_add", a=1, b=1)
 
     assert output.text == "2"
-    assert desk.calls == ["die job-1/c1-1", "add job-1/c1-1"]
+    assert desk.calls == ["die", "add"]
     assert len(desk.pids) == 2
 
 
@@ -135,7 +135,7 @@ async def test_a_server_that_died_while_nobody_called_is_started_again(desk: Des
     output = await desk.call(agent, "desk_add", a=1, b=2)
 
     assert output.text == "3"
-    assert desk.calls == ["add job-1/c1-1"] * 2
+    assert desk.calls == ["add"] * 2
 
 
 @pytest.mark.parametrize(
