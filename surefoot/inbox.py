@@ -125,7 +125,7 @@ def _place(after: str | None) -> tuple[datetime | None, str]:
     at, _, job = after.partition("~")
     try:
         return datetime.fromisoformat(at).astimezone(UTC), job
-    except ValueError:
+    except (ValueError, OverflowError):
         raise WrongValue(f"no page of the inbox ended with {after[:100]!r}: begin again without it") from None
 
 

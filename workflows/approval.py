@@ -8,6 +8,8 @@ from workflows.digest import whole_numbers
 from workflows.received import refusal
 
 GRANTS_KEPT = 100
+LONGEST_GRANT = 100 * 366 * 86_400.0
+"""Seconds; far beyond it no end can be computed, and by then the decision that came with the grant would be applied."""
 
 
 def word(decision: Decision) -> str:
@@ -51,6 +53,10 @@ def _check_grant(call: CallState, decision: Decision) -> None:
     if "grant" not in asking.allowed or asking.quorum > 1:
         why = "it needs several approvals each time" if asking.quorum > 1 else "its policy does not allow that"
         raise refusal("NotAllowed", f"{call.call.tool} can't be granted for calls to come: {why}")
+    if decision.grant is not None and decision.grant.seconds > LONGEST_GRANT:
+        raise refusal(
+            "NotAllowed", f"a grant lasts {LONGEST_GRANT:.0f} seconds at most, not {decision.grant.seconds:g}"
+        )
 
 
 def missing(call: CallState) -> int:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from surefoot.console import cards as shown
 from surefoot.console.argument_fields import read_json
 from surefoot.console.became import became
-from surefoot.console.editing import edit_page
+from surefoot.console.editing import edit_page, grant_terms
 from surefoot.console.inbox import call_page, item_of
 from surefoot.console.pages import Approver, Form, PageRoute, access_of, client_of, fresh, page, typed, wants_part
 from surefoot.console.rendering import render, with_query
@@ -22,7 +22,7 @@ from surefoot.errors import DecisionRefused, NoWorker
 from surefoot.http.people import Person
 from surefoot.http.problems import problem_of
 from surefoot.job import Job
-from workflows.contracts import Decision, GrantTerms, Resolution
+from workflows.contracts import Decision, Resolution
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -56,8 +56,7 @@ def decision_of(call: str, form: Form, person: Person) -> Decision:
             given["arguments"] = read_json(form["arguments"])
         if form.get("grant_count"):
             fixed = read_json(form.get("grant_arguments") or "{}")
-            terms = {"count": form["grant_count"], "seconds": form.get("grant_seconds", ""), "arguments": fixed}
-            given["grant"] = GrantTerms.model_validate(terms)
+            given["grant"] = grant_terms(form["grant_count"], form.get("grant_seconds", ""), fixed)
     except ValueError as error:
         raise DecisionRefused("InvalidArguments", f"nothing was decided: {error}") from None
     return _checked(

@@ -16,6 +16,7 @@ from surefoot.console.inbox import call_page, item_of
 from surefoot.console.pages import Approver, PageRoute, client_of, page, typed
 from surefoot.console.values import as_json
 from surefoot.http.people import Person
+from surefoot.http.requests import Grant
 from surefoot.inbox import InboxItem
 from workflows.contracts import GrantTerms, JsonObject
 
@@ -102,11 +103,17 @@ async def rule(request: Request, job: str, call: str, person: Approver) -> Respo
         name: value for number, (name, value) in enumerate(item.arguments.items()) if f"f{number}" in form
     }
     try:
-        terms = GrantTerms(count=int(form["count"]), seconds=60 * float(form["minutes"]), arguments=fixed)
+        terms = grant_terms(form["count"], 60 * float(form["minutes"]), fixed)
     except (KeyError, ValueError):
-        problem = "A grant is for 1 to 1000 calls, and for some minutes: a number each."
+        problem = "A grant is for 1 to 1000 calls, and for some minutes, a year at most: a number each."
         return _grant_page(request, item, person, problem=problem, status=422)
     return _grant_page(request, item, person, terms=terms)
+
+
+def grant_terms(count: str, seconds: str | float, arguments: JsonObject) -> GrantTerms:
+    """The terms of a grant, within the bounds that the API has. Raises `ValueError`."""
+    grant = Grant.model_validate({"count": count, "seconds": seconds, "arguments": arguments})
+    return GrantTerms(**grant.model_dump())
 
 
 def _grant_page(

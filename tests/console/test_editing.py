@@ -146,4 +146,4 @@ async def test_terms_that_are_no_grant_are_refused(host: Host, serve: Serve) -> 
             said = await tab.text(".alert")
         await job.cancel(by="ann")
 
-    assert said == "A grant is for 1 to 1000 calls, and for some minutes: a number each."
+    assert said == "A grant is for 1 to 1000 calls, and for some minutes, a year at most: a number each."

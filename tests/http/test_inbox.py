@@ -9,6 +9,7 @@ import pytest
 
 from activities.approval import Approval
 from surefoot.client import Client
+from surefoot.http import cursors
 from surefoot.http.access import Access
 from surefoot.job import Job
 from tests.conftest import Host
@@ -384,3 +385,11 @@ async def test_what_is_no_clear_word_on_an_unknown_outcome_settles_nothing(host:
         await ended(job)
 
     assert (still.call, still.kind, doubtful.runs) == (pending.call, "unknown_outcome", 1)
+
+
+@pytest.mark.parametrize("place", ["0001-01-01T00:00:00+14:00~x", "9999-12-31T23:59:59-14:00~x", "yesterday~x", "~"])
+async def test_a_place_in_the_inbox_that_no_page_ended_with_is_refused(nobody: Client, place: str) -> None:
+    async with calling(nobody) as ana:
+        told = await ana.get("/inbox", expect=422, cursor=cursors.write(place))
+
+    assert told["type"] == "urn:surefoot:problem:wrong-value"

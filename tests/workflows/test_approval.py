@@ -128,8 +128,9 @@ async def test_whom_the_job_works_for_does_not_approve_it(host: Host) -> None:
         (["approve", "deny"], {"choice": "approve", "arguments": {"key": "b"}}),
         (["answer", "deny"], {"choice": "approve"}),
         (["approve", "deny"], {"choice": "approve", "grant": {"count": 1, "seconds": 60}}),
+        (["approve", "deny", "grant"], {"choice": "approve", "grant": {"count": 1, "seconds": 1e300}}),
     ],
-    ids=["answer", "edit", "approve", "grant"],
+    ids=["answer", "edit", "approve", "grant", "a grant whose end can't be computed"],
 )
 async def test_what_is_not_allowed_is_refused(host: Host, allowed: list[str], decision: dict[str, object]) -> None:
     ledger = Ledger()
@@ -141,7 +142,7 @@ async def test_what_is_not_allowed_is_refused(host: Host, allowed: list[str], de
         await ended(job)
 
     assert pending.allowed == allowed
-    assert "not allowed" in text or "can't be granted" in text
+    assert "not allowed" in text or "can't be granted" in text or "a grant lasts" in text
     assert ledger.written == []
 
 
