@@ -19,6 +19,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from surefoot.asking import ask
+from surefoot.describing import describe
 from surefoot.errors import JobRunning, NoWorker
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
@@ -41,8 +42,8 @@ class Ended:
 
 async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = ANSWER_WITHIN) -> Ended:
     """How the last run of a job ended. Raises `JobRunning` if it has not, `NoSuchJob`, `NoWorker`, `Unreadable`."""
+    description = await describe(temporal, job)
     with reaching(job):
-        description = await temporal.get_workflow_handle(job).describe()
         if description.status == WorkflowExecutionStatus.RUNNING:
             raise JobRunning(f"job {job} has not ended; reach it with: surefoot steer {quoted(job)} TEXT")
         handle = temporal.get_workflow_handle(job, run_id=description.run_id, result_type=JobEnd)

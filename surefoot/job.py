@@ -19,6 +19,7 @@ from temporalio.client import (
 from surefoot import deciding
 from surefoot.asking import ask
 from surefoot.deciding import Applied
+from surefoot.describing import describe
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, JobRunning, NoWorker
 from surefoot.rpc import reaching
@@ -180,8 +181,7 @@ class Job:
         return page
 
     async def _describe(self) -> WorkflowExecutionDescription:
-        with reaching(self.id):
-            return await self.handle().describe()
+        return await describe(self._temporal, self.id)
 
     async def _ask(self, query: str, kind: type[Any], run_id: str | None, *arguments: Any) -> Any:
         with reaching(self.id):

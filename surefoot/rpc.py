@@ -50,7 +50,7 @@ def _ours(job: str, error: RPCError) -> SurefootError:
             )
         if any(words in error.message for words in ENDED):
             return JobEnded(f"job {job} has ended; go on with: surefoot reply {quoted(job)} TEXT")
-        return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
+        return no_such_job(job)
     if wait_in_vain(error):
         return NoWorker(
             f"too many questions wait for the worker of job {job}, which does not answer: it may hang or be overloaded."
@@ -63,6 +63,10 @@ def _ours(job: str, error: RPCError) -> SurefootError:
     if error.status in UNREACHED:
         return ServerNotReached(f"the Temporal server does not answer: {error.message}; see: surefoot doctor")
     return SurefootError(f"job {job}: {error.message} ({error.status.name})")
+
+
+def no_such_job(job: str) -> NoSuchJob:
+    return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
 
 
 def _not_ours(job: str, error: Exception) -> Unreadable:

@@ -15,13 +15,12 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 
+from surefoot.describing import WORKFLOW, describe
 from surefoot.errors import JobConflict
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
 from workflows.contracts import JobStart, Limits
 from workflows.showing import AGENT, PHASE, TAGS, TENANT
-
-WORKFLOW = "AgentJob"
 
 
 async def start_run(
@@ -92,8 +91,8 @@ def reply_mark(key: str, message: str, limits: Limits | None, model: str | None)
 
 async def replied(temporal: Temporal, job: str, mark: dict[str, str]) -> bool:
     """Whether the job's last run began with this reply. Raises `JobConflict` for another one under the same key."""
+    description = await describe(temporal, job)
     with reaching(job):
-        description = await temporal.get_workflow_handle(job).describe()
         seen = {name: await description.memo_value(name, "", type_hint=str) for name in mark}
     if seen["reply_key"] != mark["reply_key"]:
         return False

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from temporalio.client import Client as Temporal
 
 from activities.artifacts import Artifacts
 from surefoot.client import Client
@@ -295,3 +296,25 @@ async def test_a_whole_output_is_fetched_by_job_and_call_alone(host: Host, tmp_p
     assert found.headers["content-type"].startswith("text/plain")
     assert found.headers["x-content-type-options"] == "nosniff"
     assert missing.status_code == 404
+
+
+async def test_a_workflow_that_is_no_job_is_neither_seen_nor_touched(host: Host, temporal: Temporal) -> None:
+    foreign = await temporal.start_workflow("Payroll", "the salaries", id=fresh("payroll"), task_queue=fresh("theirs"))
+    path = f"/jobs/{foreign.id}"
+    try:
+        async with host(writer(fresh(), tools=[])) as client, calling(client) as ana:
+            for what in ("pause", "resume", "stop", "cancel"):
+                await ana.post(f"{path}/{what}", expect=404)
+            await ana.post(f"{path}/steer", {"message": "x"}, expect=404)
+            await ana.post(f"{path}/reply", {"message": "x"}, expect=404)
+            await ana.post(f"{path}/fork", {"round": 1}, expect=404)
+            await ana.post(f"{path}/calls/c/decision", {"choice": "deny", "digest": "d"}, expect=404)
+            await ana.post(f"{path}/calls/c/resolution", {"choice": "give_up"}, expect=404)
+            for what in ("", "/transcript", "/audit", "/events", "/calls/c", "/calls/c/output"):
+                await ana.get(f"{path}{what}", expect=404)
+        history = await foreign.fetch_history()
+    finally:
+        await foreign.terminate("the test is over")
+
+    kinds = {event.WhichOneof("attributes") for event in history.events}
+    assert kinds == {"workflow_execution_started_event_attributes", "workflow_task_scheduled_event_attributes"}
