@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from activities.escaping import escaped
 from activities.notice_messages import Message, facts, payload, title
 from activities.webhooks import Format
 from workflows.contracts import JsonObject
@@ -60,7 +61,7 @@ def _slack_detail(label: str, text: str) -> str:
 def _slack_escaped(text: str, limit: int = 3_000) -> str:
     """No longer than `limit`, which counts what the escapes add: a cut through one of them would undo it."""
     parts: list[str] = []
-    for character in text:
+    for character in escaped(text):
         part = SLACK.get(character, character)
         limit -= len(part)
         if limit < 1:
@@ -75,8 +76,11 @@ def _slack_escaped(text: str, limit: int = 3_000) -> str:
 def teams(message: Message) -> JsonObject:
     """An Adaptive Card, in the envelope that a Teams workflow takes which posts what its webhook receives."""
     head: JsonObject = {"type": "TextBlock", "text": title(message.notice), "weight": "Bolder", "wrap": True}
-    shown = [_teams_line(label, _shortened(text, FACT_CHARS)) for label, text in facts(message.notice)]
-    details = [_teams_line(label, _shortened(text, DETAIL_CHARS), mono=True) for label, text in _texts(message.details)]
+    shown = [_teams_line(label, _shortened(escaped(text), FACT_CHARS)) for label, text in facts(message.notice)]
+    details = [
+        _teams_line(label, _shortened(escaped(text), DETAIL_CHARS), mono=True)
+        for label, text in _texts(message.details)
+    ]
     card: JsonObject = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

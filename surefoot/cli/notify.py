@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import click
 
 from activities.decision_links import Links
+from activities.escaping import escaped
 from activities.notice_messages import message
 from activities.webhook_posts import NotDelivered, open_http, post
 from activities.webhooks import Webhook
 from surefoot.cli import exits
 from surefoot.cli.documents import emit
-from surefoot.cli.output import escaped, write
+from surefoot.cli.output import write
 from surefoot.cli.session import app_option, app_path, json_option, load, needs_app
 from surefoot.settings import read_settings
 from workflows.contracts import Notice

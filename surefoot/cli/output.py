@@ -1,21 +1,19 @@
 """stdout and stderr as every command uses them: stdout holds the answer or one JSON document, stderr all else.
 
-Texts of models, tools and strangers pass through here, so nothing in them may act on a terminal: `escaped` is the one
-place that knows what could. Imports nothing heavy, since `surefoot --help` comes by.
+Texts of models, tools and strangers pass through here, so nothing in them may act on a terminal: what could is spelled
+out (`activities/escaping.py`). Imports nothing heavy, since `surefoot --help` comes by.
 """
 
 import contextlib
 import json
 import os
-import re
 import signal
 import sys
 from typing import IO, NoReturn
 
 import click
 
-HARMFUL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but for newline and tab, and those that show text in another order than it is written."""
+from activities.escaping import escaped, escaped_json
 
 
 def prepare() -> None:
@@ -26,11 +24,6 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def escaped(text: str) -> str:
-    """The text with everything visible that would act on a terminal. Escaping twice changes nothing more."""
-    return HARMFUL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str, *, newline: bool = True) -> None:
@@ -57,7 +50,7 @@ def write_json(text: str) -> None:
     """A JSON text, spelled so that it stays JSON in any encoding and does nothing to a terminal."""
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
         text = json.dumps(json.loads(text), indent=2)
-    write(re.sub(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    write(escaped_json(text))
 
 
 def discard(stream: IO[str]) -> None:

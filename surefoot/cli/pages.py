@@ -11,7 +11,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from surefoot.cli.output import discard, escaped, write, write_answer
+from activities.escaping import escaped
+from surefoot.cli.output import discard, write, write_answer
 from surefoot.inbox import InboxItem
 from surefoot.lists import JobRow
 from surefoot.texts import quoted

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from surefoot.cli.output import escaped
+from activities.escaping import escaped
 from workflows.contracts import JsonObject
 
 Kind = Literal["text", "long", "number", "choice", "date", "json"]

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from surefoot.cli.output import escaped
+from activities.escaping import escaped
 from surefoot.console import values, words
 from surefoot.console.assets import address
 

@@ -11,6 +11,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from activities.escaping import escaped_json
+
 FOLDED_CHARS = 400
 """A text beyond this is folded behind its beginning."""
 
@@ -85,8 +87,8 @@ def text(value: str) -> Leaf:
 
 
 def as_json(value: JsonValue) -> str:
-    """The value as JSON that a person can read and edit."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """The value as JSON that a person can read and edit, without what would show it as another one."""
+    return escaped_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _folded(kind: Literal["text", "json"], whole: str) -> Leaf:

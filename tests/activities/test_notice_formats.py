@@ -232,3 +232,14 @@ def test_the_id_of_a_message_is_the_notices_and_the_webhooks() -> None:
 
     assert first.id == again.id == "msg_1_all"
     assert payload(Message("x", notice())) == payload(Message("y", notice()))
+
+
+@pytest.mark.parametrize("form", ["slack", "teams"])
+def test_in_a_chat_no_text_of_a_job_hides_or_turns_around(form: Format) -> None:
+    hiding = "A-1\u202e7\U000e0061"
+    document = sent(form, notice(tool=hiding), pending(arguments={"x": hiding}), details=True)
+    texts = "".join(strings(document))
+
+    assert "\u202e" not in texts
+    assert "\U000e0061" not in texts
+    assert texts.count(r"A-1\u202e7\U000e0061") >= 2

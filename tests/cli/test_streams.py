@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from surefoot.cli.output import escaped
+from activities.escaping import escaped
 from tests.cli.running import SUREFOOT, Place
 
 pytestmark = pytest.mark.server
