@@ -44,6 +44,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,  # they would lead to wherever the Host header says
         middleware=[Middleware(AccessLog), Middleware(Shield), *hosts, Middleware(Bodies), Middleware(Segments)],
     )
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui

@@ -36,7 +36,11 @@ class Bodies:
 
     async def _read(self, scope: Scope, receive: Receive, body: bytearray) -> bool:
         """Read everything into `body`; False if the client went away. Raises `_Unread`."""
-        told = dict(scope["headers"]).get(b"content-length", b"0")
+        headers = dict(scope["headers"])
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy that believes the other one takes the end of this body for a request of its own.
+            raise _Unread(400, "two-lengths", "the body has both a Content-Length and a Transfer-Encoding: send one")
+        told = headers.get(b"content-length", b"0")
         if told.isdigit() and int(told) > BODY_BYTES:
             raise _too_large(f"{int(told)} bytes")
         try:

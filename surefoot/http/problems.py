@@ -26,6 +26,9 @@ TYPES = "urn:surefoot:problem:"
 RETRY_SECONDS = 5
 """When to ask again for what a worker or a server is missing for."""
 
+FAULTS, WHERE_CHARS = 50, 200
+"""Most of one answer, whatever was sent."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -174,7 +177,10 @@ def install(app: FastAPI) -> None:
 
 def invalid_request(found: Any) -> Problem:
     """What pydantic found wrong with a request, without the values: they may be secrets, and large."""
-    faults = [Fault(where=".".join(str(part) for part in each["loc"]), what=str(each["msg"])) for each in found]
+    faults = [
+        Fault(where=".".join(str(part) for part in each["loc"])[:WHERE_CHARS], what=str(each["msg"]))
+        for each in found[:FAULTS]
+    ]
     return Problem(
         type=TYPES + "invalid-request",
         title="Invalid request",

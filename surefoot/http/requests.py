@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from workflows.contracts import GrantTerms, JsonObject, Limits, Settlement
 
@@ -11,6 +11,9 @@ Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 MOST = 1_000_000_000
 """Beyond any use, and within what numbers and times can be computed with."""
+
+UNKNOWN_FIELDS = 20
+"""So many are told one by one."""
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -28,6 +31,14 @@ class Sent(BaseModel):
     """Base of all that is sent."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, sent: Any) -> Any:
+        """Each unknown field is a fault of its own, and a body has room for so many that listing them takes seconds."""
+        if isinstance(sent, dict) and len(sent) > len(cls.model_fields) + UNKNOWN_FIELDS:
+            raise ValueError(f"it has {len(sent)} fields; those that are known: {', '.join(cls.model_fields)}")
+        return sent
 
 
 class Allowance(Sent):

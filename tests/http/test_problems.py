@@ -1,6 +1,7 @@
 """Whatever goes wrong is a problem of RFC 9457, each kind of its own, and faults of ours tell nothing."""
 
 import logging
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +14,7 @@ from surefoot.client import Client
 from surefoot.http.access import Access
 from surefoot.http.app import create_app
 from surefoot.http.problems import ERRORS, REFUSALS, kind_of, problem_of
+from surefoot.http.sessions import Sessions
 from surefoot.http.shield import HEADERS
 from surefoot.rpc import reaching
 from tests.http.conftest import HERE, asking
@@ -183,3 +185,32 @@ async def test_the_page_about_the_api_loads_nothing_from_anywhere(nobody: Client
     assert "https://" not in page
     assert "POST /api/v1/jobs/{job}/calls/{call}/decision" in page
     assert "Body: Approve, Edit, Answer, Deny" in page
+
+
+async def test_a_body_with_any_number_of_unknown_fields_is_refused_in_no_time_and_few_words(nobody: Client) -> None:
+    body = {f"field{number}": 1 for number in range(100_000)}
+    async with asking(nobody, Access.open("me", [])) as asked:
+        before = time.process_time()
+        answer = await asked.post("/api/v1/session", json=body)
+        took = time.process_time() - before
+
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:surefoot:problem:invalid-request")
+    assert answer.json()["detail"] == "body: Value error, it has 100000 fields; those that are known: token"
+    assert len(answer.content) < 1_000
+    assert took < 1.0  # each told by itself took seconds, in which nobody else was answered
+
+
+async def test_no_more_faults_are_told_than_anybody_reads(nobody: Client) -> None:
+    query = "&".join(f"field{number}={'x' * 20}" for number in range(500))
+    async with asking(nobody, Access.open("me", [])) as asked:
+        answer = await asked.get(f"/api/v1/jobs?{query}&{'y' * 5000}=1")
+
+    assert answer.status_code == 422
+    assert len(answer.json()["faults"]) == 50
+
+
+async def test_no_answer_leads_to_where_the_host_header_says(nobody: Client) -> None:
+    async with asking(nobody, Access(Sessions(secure=False))) as asked:
+        answer = await asked.get("/login/", headers={"Host": "evil.example"})
+
+    assert (answer.status_code, answer.headers.get("location")) == (404, None)

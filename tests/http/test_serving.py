@@ -384,3 +384,17 @@ async def test_without_a_wish_any_free_port_will_do(monkeypatch: pytest.MonkeyPa
 
     assert PORT == 8230
     assert found not in (0, taken)
+
+
+async def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_heard(nobody: Client) -> None:
+    behind = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with (
+        served(nobody) as (_, running, _),
+        connected(running, head + b"0\r\n\r\n" + behind) as (reader, _),
+    ):
+        answered = await asyncio.wait_for(reader.read(), 10)
+
+    assert answered.startswith(b"HTTP/1.1 400 ")
+    assert answered.count(b"HTTP/1.1 ") == 1
+    assert b"urn:surefoot:problem:two-lengths" in answered
