@@ -4,7 +4,7 @@ A bearer token is looked up in the token file or checked by OIDC, a cookie is a 
 two. Every method that may change something and comes with a cookie needs the session's CSRF token as well.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Protocol
 
 from fastapi import Request, Response, Security
@@ -97,9 +97,9 @@ class Access:
         """The browser's session, with the rights that its person has now."""
         session = self.sessions.read(request.cookies.get(self.sessions.cookie, ""))
         if session is None or session.key is None:
-            return session
+            return session if self.issuer else None  # an issuer that is not believed any more vouches for nobody
         known = self.tokens.by_key(session.key) if self.tokens else None
-        return Session(session.id, known.person, session.key, session.until) if known else None
+        return replace(session, person=known.person) if known else None
 
     def csrf(self, request: Request) -> str:
         """What forms and scripts of a page must send back; empty where there are no sessions."""

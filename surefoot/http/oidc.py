@@ -113,7 +113,11 @@ class Oidc:
         if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= 200:
             log.error("a token of %s has no usable claim %r, which SUREFOOT_OIDC_NAME says", *self._about())
             return None
-        if self._terms.name == "email" and claims.get("email_verified") is False:
+        # Where nobody verified it, anybody may have written somebody else's; some issuers write the word as a text.
+        if self._terms.name == "email" and claims.get("email_verified") not in (True, "true"):
+            log.error(
+                "a token of %s does not say that its email is verified, and that is the name here", self._terms.issuer
+            )
             return None
         return Vouched(Person(name, _roles(_claim(claims, self._terms.roles))), float(claims["exp"]))
 
@@ -132,6 +136,7 @@ def _discover(issuer: str) -> str:
     """Where the issuer's keys are (OpenID Connect Discovery 1.0, section 4). Raises `SettingsError`, `OSError`."""
     place = issuer.rstrip("/") + "/.well-known/openid-configuration"
     with urllib.request.urlopen(place, timeout=FETCH_SECONDS) as answer:
+        _must_be_safe(answer.geturl(), f"where {place} leads to")
         text = answer.read(DOCUMENT_BYTES)
     try:
         found: Any = json.loads(text)

@@ -44,4 +44,7 @@ def _network(address: str) -> str:
         ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return str(ip) if ip.version == 4 else str(ipaddress.ip_network((ip, 64), strict=False))
+    if isinstance(ip, ipaddress.IPv6Address):
+        # All of IPv4 lies in one /64 when it is written so.
+        return str(ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False))
+    return str(ip)

@@ -17,6 +17,9 @@ from jwt.types import Options
 from surefoot.http.people import Person
 
 SECONDS = 12 * 3600
+ENDED_EACH = 100
+"""How many ended sessions of one person are known one by one; beyond that all end that the person has."""
+
 ALGORITHM = "HS256"
 
 
@@ -28,6 +31,7 @@ class Session:
     person: Person
     key: str | None
     until: float
+    opened: float = 0.0
 
 
 class Sessions:
@@ -37,7 +41,8 @@ class Sessions:
         self._secret = secret or secrets.token_bytes(32)
         self.secure = secure
         self._clock = clock
-        self._ended: dict[str, float] = {}
+        self._ended: dict[str, Session] = {}
+        self._all_ended: dict[str, float] = {}
 
     @property
     def cookie(self) -> str:
@@ -48,12 +53,13 @@ class Sessions:
         """A new session, which ends at `until` at the latest, and its cookie."""
         now = self._clock()
         end = int(min(now + SECONDS, until or now + SECONDS))
-        session = Session(secrets.token_urlsafe(16), person, key, end)
+        session = Session(secrets.token_urlsafe(16), person, key, end, now)
         claims = {
             "jti": session.id,
             "sub": person.name,
             "roles": sorted(person.roles),
             "exp": end,
+            "opened": now,
             **({"key": key} if key else {}),
         }
         return jwt.encode(claims, self._secret, algorithm=ALGORITHM), session
@@ -65,15 +71,21 @@ class Sessions:
             claims = jwt.decode(cookie, self._secret, algorithms=[ALGORITHM], options=options)
         except jwt.InvalidTokenError:
             return None
-        session = Session(
-            claims["jti"], Person(claims["sub"], frozenset(claims.get("roles", []))), claims.get("key"), claims["exp"]
-        )
-        return session if session.until > self._clock() and session.id not in self._ended else None
+        person = Person(claims["sub"], frozenset(claims.get("roles", [])))
+        session = Session(claims["jti"], person, claims.get("key"), claims["exp"], claims.get("opened", 0.0))
+        return session if session.until > self._clock() and not self._has_ended(session) else None
+
+    def _has_ended(self, session: Session) -> bool:
+        return session.id in self._ended or session.opened <= self._all_ended.get(session.person.name, -1.0)
 
     def end(self, session: Session) -> None:
         """Nobody can use this session any more, also who copied its cookie."""
         now = self._clock()
-        self._ended = {id: until for id, until in self._ended.items() if until > now} | {session.id: session.until}
+        self._ended = {id: each for id, each in self._ended.items() if each.until > now} | {session.id: session}
+        name = session.person.name
+        if sum(each.person.name == name for each in self._ended.values()) > ENDED_EACH:
+            self._ended = {id: each for id, each in self._ended.items() if each.person.name != name}
+            self._all_ended = {who: at for who, at in self._all_ended.items() if at + SECONDS > now} | {name: now}
 
     def csrf(self, session: Session) -> str:
         """What each form of this session must carry: no other site's page can know it."""

@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 PREFIX = "sf_"
 """So that a token is known for one, by people and by scanners for leaked secrets."""
 
+EMPTY = [hashlib.sha256(text).digest() for text in (b"", b"\n", b" ")]
+"""What a shell makes of a variable that is not set."""
+
 
 class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -104,7 +107,23 @@ def parse(text: str, *, json_: bool = False) -> list[Known]:
         file = _File.model_validate(json.loads(text) if json_ else tomllib.loads(text))
     except ValueError as error:
         raise SettingsError(_short(error)) from error
-    return [Known(Person(line.name, frozenset(line.roles)), bytes.fromhex(line.sha256)) for line in file.token]
+    known = [Known(Person(line.name, frozenset(line.roles)), bytes.fromhex(line.sha256)) for line in file.token]
+    _check_digests(known)
+    return known
+
+
+def _check_digests(known: list[Known]) -> None:
+    """Raises `SettingsError` for a token that everybody has, and for one that two people have."""
+    owners: dict[bytes, str] = {}
+    for position, each in enumerate(known):
+        if each.digest in EMPTY:
+            raise SettingsError(
+                f"token.{position}.sha256: this is the digest of nothing; `surefoot token` makes a token"
+            )
+        if each.digest in owners:
+            both = f"{owners[each.digest]!r} and {each.person.name!r}"
+            raise SettingsError(f"token.{position}.sha256: {both} have the same token, so one person could act as two")
+        owners[each.digest] = each.person.name
 
 
 def _short(error: Exception) -> str:

@@ -12,7 +12,7 @@ from surefoot.http import tokens
 from surefoot.http.access import Access
 from surefoot.http.people import Person
 from surefoot.http.rates import Failures
-from surefoot.http.sessions import Sessions
+from surefoot.http.sessions import ENDED_EACH, Sessions
 from surefoot.http.tokens import TokenFile
 from surefoot.settings import SettingsError
 from tests.http.conftest import HERE, asking, bearer, known
@@ -109,6 +109,8 @@ async def test_a_token_file_may_be_json(tmp_path: Path) -> None:
         ("[[token]]\nname = 'a'\nroles = []\ntoken = 'sf_secret'\n", "token.0.token"),
         ("[[token]\n", "not valid"),
         ("", "token: Field required"),
+        (f"[[token]]\nname = 'a'\nroles = []\nsha256 = '{hashlib.sha256(b'').hexdigest()}'\n", "the digest of nothing"),
+        (tokens.line("a", [], "sf_secret") + tokens.line("b", [], "sf_secret"), "'a' and 'b' have the same token"),
     ],
 )
 async def test_a_token_file_that_is_not_valid_is_refused_without_its_contents(
@@ -285,6 +287,41 @@ async def test_all_of_a_customers_addresses_are_one() -> None:
 
     assert failures.wait("2001:db8:0:1:ffff::2") == 60.0
     assert failures.wait("2001:db8:0:2::1") == 0.0
+
+
+async def test_addresses_of_ipv4_are_told_apart_however_they_are_written() -> None:
+    failures = Failures(tries=1, per_minute=1, clock=lambda: 0.0)
+    failures.count("::ffff:203.0.113.5")
+
+    assert (failures.wait("::ffff:203.0.113.5"), failures.wait("203.0.113.5")) == (60.0, 60.0)
+    assert failures.wait("::ffff:203.0.113.6") == 0.0
+
+
+async def test_a_session_that_an_issuer_vouched_for_ends_when_that_is_not_believed_any_more(nobody: Client) -> None:
+    sessions = Sessions(b"s" * 32, secure=False)
+    cookie, _ = sessions.open(Person("u-1", frozenset({"admin"})))
+    async with asking(nobody, Access(sessions), cookies={"surefoot": cookie}) as asked:
+        answer = await asked.get(ME)
+
+    assert problem(answer) == (401, "not-signed-in")
+
+
+def test_whoever_ends_sessions_without_end_fills_no_memory_and_revives_none() -> None:
+    now = [1_000_000.0]
+    sessions = Sessions(secure=False, clock=lambda: now[0])
+    ana = Person("ana", frozenset({"view"}))
+    of_bob, _ = sessions.open(Person("bob"))
+    cookies: list[str] = []
+    for _ in range(2 * ENDED_EACH + 2):
+        cookie, session = sessions.open(ana)
+        cookies.append(cookie)
+        sessions.end(session)
+        now[0] += 1
+    after, _ = sessions.open(ana)
+
+    assert [cookie for cookie in cookies if sessions.read(cookie) is not None] == []
+    assert len(sessions._ended) <= ENDED_EACH
+    assert (sessions.read(after) is None, sessions.read(of_bob) is None) == (False, False)
 
 
 async def test_no_token_gets_into_the_log(nobody: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -178,6 +178,9 @@ async def test_a_token_signed_with_the_public_key_as_a_secret_is_nobodys(issuer:
         ({"roles": "roles"}, {"roles": ["view", 1, ["admin"]]}, Person("u-1", frozenset({"view"}))),
         ({"name": "email"}, {"email": "a@b.example", "email_verified": True, "roles": []}, Person("a@b.example")),
         ({"name": "email"}, {"email": "a@b.example", "email_verified": False}, None),
+        ({"name": "email"}, {"email": "a@b.example", "email_verified": "true", "roles": []}, Person("a@b.example")),
+        ({"name": "email"}, {"email": "a@b.example", "email_verified": "false"}, None),
+        ({"name": "email"}, {"email": "a@b.example"}, None),
         ({"name": "email"}, {}, None),
     ],
 )
