@@ -13,6 +13,7 @@ from typing import Any
 from temporalio.client import Client as Temporal
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from surefoot.copies import Copies
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning
 from surefoot.forking import forked
@@ -38,6 +39,7 @@ class Client:
         self.temporal = temporal
         self.task_queue = task_queue
         self.answer_within = answer_within
+        self._copies = Copies()
         let_threads_finish_at_exit()
 
     @classmethod
@@ -104,7 +106,7 @@ class Client:
 
     def job(self, id: str) -> Job:
         """The job of this id; whether it exists is seen when it is asked for something."""
-        return Job(self.temporal, id, answer_within=self.answer_within)
+        return Job(self.temporal, id, answer_within=self.answer_within, copies=self._copies)
 
     async def reply(
         self,

@@ -18,6 +18,7 @@ from temporalio.client import (
 
 from surefoot import deciding
 from surefoot.asking import ask
+from surefoot.copies import Copies
 from surefoot.deciding import Applied
 from surefoot.describing import describe
 from surefoot.ends import ANSWER_WITHIN, fetch_end
@@ -51,10 +52,18 @@ PAST_THE_END = 2**31
 class Job:
     """A job by its id."""
 
-    def __init__(self, temporal: Temporal, id: str, *, answer_within: timedelta = ANSWER_WITHIN) -> None:
+    def __init__(
+        self,
+        temporal: Temporal,
+        id: str,
+        *,
+        answer_within: timedelta = ANSWER_WITHIN,
+        copies: Copies | None = None,
+    ) -> None:
         self._temporal = temporal
         self.id = id
         self.answer_within = answer_within
+        self._copies = Copies() if copies is None else copies
 
     def __repr__(self) -> str:
         return f"<Job {self.id}>"
@@ -170,10 +179,14 @@ class Job:
         wanted = min(most, segment.entries - start)
         home = self if segment.job is None else Job(self._temporal, segment.job, answer_within=self.answer_within)
         while len(entries) < wanted:
-            page = await home._page(segment.run_id, start + len(entries))
-            if not page.entries:
+            place = start + len(entries)
+            more = self._copies.get(segment.run_id, place)
+            if not more:
+                more = (await home._page(segment.run_id, place)).entries
+                self._copies.keep(segment.run_id, place, more)
+            if not more:
                 break
-            entries += page.entries
+            entries += more
         return entries[:wanted]
 
     async def _page(self, run_id: str, start: int) -> TranscriptPage:
