@@ -19,7 +19,7 @@ from activities.approval import Approval
 from activities.errors import DefinitionError
 from activities.mcp.server import McpServer, checked_servers
 from activities.output_schema import OutputSchema
-from activities.policy import Rule, matching
+from activities.policy import Condition, Rule, matching
 from activities.tool_tables import askings_of, rules_of
 from activities.tools import Tool
 from activities.webhooks import Webhook, checked_webhooks, wanted
@@ -131,7 +131,11 @@ class Agent:
 
     def has_rules(self, tool: AnyTool) -> bool:
         """Whether any policy rule, of the tool or of this agent, looks at this tool's calls."""
-        return bool(tool.rules or matching(self.rules, tool.name))
+        return bool(self.rules_for(tool))
+
+    def rules_for(self, tool: AnyTool) -> list[Condition]:
+        """All rules that look at this tool's calls: the tool's own, then this agent's."""
+        return [*tool.rules, *matching(self.rules, tool.name)]
 
     def asking(self, tool: AnyTool) -> Asking | None:
         """How the tool's calls are put to people: by this agent's word, or else by the tool's own; None: as ever."""

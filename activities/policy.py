@@ -28,6 +28,13 @@ class Condition:
     test: Test | None = None
     reason: str | None = None
 
+    def in_words(self) -> str:
+        """The rule for people, as far as it can be told without a call."""
+        if self.test is None:
+            return str(self.verdict)
+        name = _name(self.test)
+        return f"as {name} says" if self.verdict is None else f"{self.verdict} if {self.reason or name}"
+
     def check(self, names: Sequence[str], where: str) -> None:
         """Refuse a test that asks for arguments which the tool does not have."""
         if self.test is not None:

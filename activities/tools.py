@@ -81,6 +81,9 @@ class Tool(Generic[P, R]):
     max_output_chars  the model gets no more than this of an output; the whole is kept
     """
 
+    origin = "app"
+    """Where a tool comes from, as people are told."""
+
     def __init__(
         self,
         function: Callable[P, R],

@@ -36,6 +36,7 @@ class McpTool:
 
     def __init__(self, server: McpServer, name: str, listed: Any, call: Call) -> None:
         self.server, self.name, self.own_name = server, name, listed.name
+        self.origin = f"mcp {server.name}"
         self.timeout = server.timeout
         self.description = cut(listed.description or listed.title or "", DESCRIPTION_CHARS)
         self.arguments = McpArguments(name, listed.input_schema)

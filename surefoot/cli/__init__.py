@@ -35,6 +35,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "token": ("surefoot.cli.console:token", "Make a token for the console and the API."),
     "worker": ("surefoot.cli.serve:worker", "A worker for the server of TEMPORAL_ADDRESS."),
     "notify": ("surefoot.cli.notify:notify", "Send a test notice to an agent's webhooks."),
+    "tools": ("surefoot.cli.tools:tools", "What an agent's model could call, and who would be asked."),
+    "mcp": ("surefoot.cli.mcp:mcp", "Surefoot as an MCP server, on stdin and stdout."),
     "doctor": ("surefoot.cli.doctor:doctor", "Check server, worker, keys and versions."),
 }
 """Name → where the command lives, and its line in the help."""

@@ -19,6 +19,7 @@ from activities.errors import DefinitionError
 from activities.models import missing_extra, missing_key
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
+from surefoot.cli.doctor_mcp import reached_servers
 from surefoot.cli.doctor_webhooks import webhook_problem
 from surefoot.cli.documents import emit
 from surefoot.cli.models import check_models
@@ -66,8 +67,11 @@ async def _look(app: str | None) -> AsyncIterator[Finding]:
     yield Finding("python", True, platform.python_version())
     for package in PACKAGES:
         yield _version(package)
-    for finding in _app(app or os.environ.get("SUREFOOT_APP")):
+    loaded, findings = _app(app or os.environ.get("SUREFOOT_APP"))
+    for finding in findings:
         yield finding
+    for each in await reached_servers(loaded) if loaded is not None else []:
+        yield Finding(*each)
     encryption = _encryption()
     yield encryption
     if not encryption.ok:
@@ -96,16 +100,17 @@ def _version(package: str) -> Finding:
         return Finding(package, False, "not installed", "pip install surefoot")
 
 
-def _app(named: str | None) -> list[Finding]:
+def _app(named: str | None) -> tuple[App | None, list[Finding]]:
+    """The app, if it can be loaded, and what was found."""
     if not named:
-        return [Finding("app", True, "none named: give --app FILE or set SUREFOOT_APP to have it checked")]
+        return None, [Finding("app", True, "none named: give --app FILE or set SUREFOOT_APP to have it checked")]
     try:
         loaded = load(Path(named))
     except DefinitionError as error:
-        return [Finding("app", False, str(error), "mend the app file")]
+        return None, [Finding("app", False, str(error), "mend the app file")]
     agents = [_models(loaded, agent) for agent in loaded.agents.values()]
     webhooks = [_webhooks(agent) for agent in loaded.agents.values() if agent.webhooks]
-    return [Finding("app", True, str(Path(named))), *agents, *webhooks]
+    return loaded, [Finding("app", True, str(Path(named))), *agents, *webhooks]
 
 
 def _models(app: App, agent: Agent) -> Finding:

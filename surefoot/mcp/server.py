@@ -1,0 +1,54 @@
+"""The MCP server itself: which tools there are, with which hints, and errors as results that a model can act on."""
+
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic_core import to_json
+from temporalio.service import RPCError
+
+from surefoot.client import Client
+from surefoot.errors import SurefootError
+from surefoot.mcp.tools import Deciding, Document, Reading, Working
+
+INSTRUCTIONS = (
+    "Surefoot runs AI agents as durable jobs. start_job returns at once; follow a job with job_status. A job that is"
+    " waiting needs a person's decision, which is not yours to make unless that person told you so."
+)
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+WORKS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
+STOPS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+DECIDES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
+
+
+def create_server(client: Client, *, by: str, roles: Sequence[str] = (), decides: bool = False) -> MCPServer:
+    """A server for one client's jobs. Only if it `decides` are there tools to decide with, in the name of `by`."""
+    server = MCPServer("surefoot", instructions=INSTRUCTIONS, log_level="WARNING")
+    reading, working = Reading(client), Working(client, by)
+    for read in (reading.job_status, reading.job_transcript, reading.list_jobs, reading.list_inbox):
+        _add(server, read, READS)
+    for work in (working.start_job, working.reply):
+        _add(server, work, WORKS)
+    _add(server, working.stop, STOPS)
+    if decides:
+        deciding = Deciding(client, by, tuple(roles))
+        for decide in (deciding.approve, deciding.deny, deciding.answer):
+            _add(server, decide, DECIDES)
+    return server
+
+
+def _add(server: MCPServer, tool: Callable[..., Awaitable[Document]], hints: ToolAnnotations) -> None:
+    @functools.wraps(tool)
+    async def told(**arguments: Any) -> CallToolResult:
+        try:
+            document = await tool(**arguments)
+        except SurefootError as error:
+            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+        except RPCError as error:
+            text = f"the Temporal server said: {error.message}"
+            return CallToolResult(content=[TextContent(text=text)], is_error=True)
+        return CallToolResult(content=[TextContent(text=to_json(document).decode())], structured_content=document)
+
+    server.add_tool(told, annotations=hints, structured_output=False)
