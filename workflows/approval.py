@@ -22,20 +22,29 @@ def approvers(call: CallState) -> list[str]:
     return call.plan.asking.escalate_to if call.escalated_at else call.plan.asking.approvers
 
 
-def check_person(call: CallState, decision: Decision, works_for: str | None) -> None:
+def check_person(call: CallState, decision: Decision, state: JobState) -> None:
     """Refuse a decision of a kind, or by a person, that this call does not allow."""
     asking, name = call.plan.asking, decision.call
     if word(decision) not in asking.allowed:
         raise refusal("NotAllowed", f"{word(decision)} is not allowed for call {name}: {', '.join(asking.allowed)}")
     check_roles(call, decision.by, decision.roles)
-    if not asking.self_approval and decision.choice != "deny" and decision.by == works_for:
-        raise refusal("NotAllowed", f"the job works for {works_for}, who can't approve its call {name}")
+    if not asking.self_approval and decision.choice != "deny":
+        _check_self(decision, state)
     if decision.grant is not None:
         _check_grant(call, decision)
     if word(decision) == "approve" and any(vote.by == decision.by for vote in call.votes):
         raise refusal(
             "AlreadyDecided", f"{decision.by} approved call {name} already; {missing(call)} more must approve it"
         )
+
+
+def _check_self(decision: Decision, state: JobState) -> None:
+    """Refuse the approval of whoever may have made the job ask for this: by starting it, or by steering it."""
+    by, name = decision.by, decision.call
+    if by == state.by:
+        raise refusal("NotAllowed", f"the job works for {by}, who can't approve its call {name}")
+    if by in state.steered_by:
+        raise refusal("NotAllowed", f"{by} steered the job, and so can't approve its call {name}")
 
 
 def check_roles(call: CallState, by: str, roles: Sequence[str]) -> None:

@@ -778,6 +778,7 @@ class JobState(State):
     denied: list[str] = []
     steers: list[Steer] = []
     steers_seen: list[str] = []
+    steered_by: list[str] = []
     prints: list[RoundPrint] = []
     findings: list[Finding] = []
     not_done: list[NotDone] = []

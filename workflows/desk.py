@@ -45,6 +45,7 @@ REST_BYTES = 2_000
 
 STEER_BYTES = 1_000_000
 STEERS_SEEN = 1000
+STEERERS_KEPT = 200
 
 DEEDS: dict[Choice, Deed] = {"approve": "approved", "answer": "answered", "deny": "denied"}
 SETTLED: dict[Settlement, Deed] = {"happened": "happened", "not_happened": "not_happened", "give_up": "gave_up"}
@@ -164,6 +165,9 @@ class Desk:
                 f" {STEER_BYTES} can wait together; send it again after the round",
             )
         self._state.steers = [*self._state.steers, steer]
+        if steer.by is not None:
+            others = [name for name in self._state.steered_by if name != steer.by]
+            self._state.steered_by = [*others, steer.by][-STEERERS_KEPT:]
         self.note("steered", by=steer.by)
         self._state.steers_seen = [*self._state.steers_seen, steer.id][-STEERS_SEEN:]
 

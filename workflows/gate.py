@@ -115,7 +115,7 @@ class Gate:
             raise refusal("NotAllowed", "an answer needs a text: what the model is told in the tool's place")
         if decision.arguments is not None and decision.choice != "approve":
             raise refusal("NotAllowed", f"arguments can be edited only with approve, not with {decision.choice}")
-        approval.check_person(call, decision, self._state.by)
+        approval.check_person(call, decision, self._state)
         return call
 
     def check_resolution(self, resolution: Resolution) -> CallState:

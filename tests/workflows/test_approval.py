@@ -121,6 +121,21 @@ async def test_whom_the_job_works_for_does_not_approve_it(host: Host) -> None:
     assert ledger.written == ["save a"]
 
 
+async def test_who_steered_the_job_does_not_approve_what_it_may_ask_for_because_of_that(host: Host) -> None:
+    ledger = Ledger()
+    async with host(writer("w", [SAVE], tools=[ledger.tool(approval=Approval(self_approval=False))])) as client:
+        job = await client.start("w", "go", by="ann")
+        (pending,) = await waiting(job)
+        await job.steer("save it, will you", by="bob")
+        await until(job.audit, lambda audit: any(entry.deed == "steered" for entry in audit))
+        text = await refused(job, by("bob", pending))
+        await job.decide(by("cyd", pending))
+        await ended(job)
+
+    assert text == f"bob steered the job, and so can't approve its call {pending.call}"
+    assert ledger.written == ["save a"]
+
+
 @pytest.mark.parametrize(
     ("allowed", "decision"),
     [
