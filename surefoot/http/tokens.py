@@ -8,6 +8,7 @@ import hmac
 import json
 import logging
 import secrets
+import stat
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,9 @@ class TokenFile:
         self.path = path
         self._stamp = _stamp(path)
         self._known = read(path)
+        self._told = ""
+        if path.stat().st_mode & stat.S_IWOTH:
+            log.warning("everybody on this machine can write to the token file %r, and so let himself in", str(path))
 
     def find(self, token: str) -> Known | None:
         """Whose token this is. Takes equally long whichever line it is, or none."""
@@ -76,10 +80,12 @@ class TokenFile:
         try:
             stamp = _stamp(self.path)
             if stamp != self._stamp:
-                self._known, self._stamp = read(self.path), stamp
+                self._known, self._stamp, self._told = read(self.path), stamp, ""
         except SettingsError as error:
             # Half-written, most likely. Shutting everybody out would also shut out whoever can mend it.
-            log.error("the tokens read before go on: %s", error)
+            if str(error) != self._told:
+                log.error("the tokens read before go on: %s", error)
+                self._told = str(error)  # once: anybody can make requests
         return self._known
 
 

@@ -140,10 +140,25 @@ async def test_a_broken_token_file_shuts_nobody_out(
     access, token = known(tmp_path, ana=["admin"])
     (tmp_path / "tokens.toml").write_text("[[token]\n")
     async with asking(nobody, access) as asked:
-        answer = await asked.get(ME, headers=bearer(token["ana"]))
+        answers = [await asked.get(ME, headers=bearer(token["ana"])) for _ in range(3)]
 
-    assert answer.status_code == 200
-    assert "not valid" in caplog.text
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert len([record for record in caplog.records if "not valid" in record.getMessage()]) == 1
+
+
+def test_a_token_file_that_everybody_can_write_to_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(tokens.line("ana", ["admin"], tokens.fresh()))
+    file.chmod(0o644)
+    TokenFile(file)
+    before = caplog.text
+    file.chmod(0o666)
+    TokenFile(file)
+
+    assert before == ""
+    assert f"everybody on this machine can write to the token file {str(file)!r}" in caplog.text
 
 
 async def test_a_session_has_a_cookie_that_no_script_and_no_other_site_gets(nobody: Client, tmp_path: Path) -> None:

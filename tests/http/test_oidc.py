@@ -37,6 +37,7 @@ class Issuer:
         self.keys: dict[str, rsa.RSAPrivateKey] = {}
         self.asked: list[str] = []
         self.answers: dict[str, Any] = {}
+        self.leads: dict[str, str] = {}
         self.delay = 0.0
         issuer = self
 
@@ -45,7 +46,9 @@ class Issuer:
                 issuer.asked.append(self.path)
                 time.sleep(issuer.delay)
                 body = json.dumps(issuer.answers.get(self.path)).encode()
-                self.send_response(200 if self.path in issuer.answers else 404)
+                self.send_response(302 if self.path in issuer.leads else 200 if self.path in issuer.answers else 404)
+                if self.path in issuer.leads:
+                    self.send_header("Location", issuer.leads[self.path])
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -270,3 +273,19 @@ async def test_an_elliptic_key_will_do(issuer: Issuer) -> None:
 
     assert found is not None
     assert found.person.name == "u-1"
+
+
+async def test_keys_are_not_fetched_from_where_a_redirect_leads(issuer: Issuer) -> None:
+    checking = Oidc(terms(issuer))
+    keys = issuer.answers.pop("/realm/keys")
+    issuer.leads["/realm/keys"] = f"{issuer.url}/elsewhere"
+    issuer.answers["/realm/elsewhere"] = keys
+    try:
+        with pytest.raises(Refusal) as raised:
+            await checking.check(issuer.token())
+    finally:
+        issuer.leads.clear()
+        issuer.answers["/realm/keys"] = issuer.answers.pop("/realm/elsewhere")
+
+    assert raised.value.problem.status == 503
+    assert "/realm/elsewhere" not in issuer.asked

@@ -214,3 +214,11 @@ async def test_no_answer_leads_to_where_the_host_header_says(nobody: Client) -> 
         answer = await asked.get("/login/", headers={"Host": "evil.example"})
 
     assert (answer.status_code, answer.headers.get("location")) == (404, None)
+
+
+async def test_a_form_of_any_number_of_fields_is_refused(nobody: Client) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    async with asking(nobody, Access(Sessions(secure=False))) as asked:
+        answers = [await asked.post(path, content=b"a=&" * 100_000, headers=form) for path in ("/login", "/decide")]
+
+    assert [answer.status_code for answer in answers] == [400, 400]
