@@ -151,6 +151,7 @@ def log_to_stderr() -> None:
     logging.captureWarnings(True)
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=logging.INFO, format=form, stream=_own_stderr())
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it would log the ids of sessions
 
 
 def _own_stderr() -> TextIO | None:

@@ -47,8 +47,11 @@ class Link:
         for listed in await self._list():
             if not self.server.wants(listed.name):
                 continue
+            name = public_name(self.server.prefix, listed.name, taken)
+            if any(tool.name == name for tool in found):
+                left_out[listed.name] = "it is listed twice; the first of that name is used"
+                continue
             try:
-                name = public_name(self.server.prefix, listed.name, taken)
                 found.append(McpTool(self.server, name, listed, call))
             except UnusableSchema as error:
                 left_out[listed.name] = str(error)

@@ -3,10 +3,15 @@
 A server may repeat what it was given, in its log, an error or a result: whatever comes from it passes through `hide`.
 """
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from activities.mcp.server import Env, McpServer
+
+STRANGERS = ("httpx2", "client", "mcp.client.stdio", "mcp.client.streamable_http", "mcp.shared.jsonrpc_dispatcher")
+"""Loggers of packages that write addresses, and messages which they could not read."""
 
 SHORTEST = 6
 """Shorter values are no secrets: hiding them would garble ordinary texts."""
@@ -40,3 +45,21 @@ class Secrets:
             if len(secret) >= SHORTEST:
                 text = text.replace(secret, f"({name})")
         return text
+
+    @contextmanager
+    def hidden_in_logs(self) -> Iterator[None]:
+        """While a connection is open, also what other packages log of it passes through `hide`."""
+        loggers = [logging.getLogger(name) for name in STRANGERS]
+        for logger in loggers:
+            logger.addFilter(self._hide_in_record)
+        try:
+            yield
+        finally:
+            for logger in loggers:
+                logger.removeFilter(self._hide_in_record)
+
+    def _hide_in_record(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self.hide(record.getMessage()), ()
+        if record.exc_info:
+            record.exc_text = self.hide(logging.Formatter().formatException(record.exc_info))
+        return True

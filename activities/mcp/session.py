@@ -78,15 +78,7 @@ class Session:
         noted = fate.Fate()
         fate.current.set(noted)
         try:
-            wires = wired(self._server, self._folder, self._secrets, self.end)
-            async with Client(wires, cache=None, message_handler=self._hear, client_info=_ourselves()) as client:
-                self._client = client
-                listening = asyncio.create_task(self._listen(client))
-                if not self._ready.done():
-                    self._ready.set_result(None)
-                await self._end.wait()
-                listening.cancel()
-                await asyncio.wait([listening])
+            await self._connect()
         except BaseException as error:  # whatever a server or the package does ends its session, and nothing else
             if self._ready.cancelled():
                 pass  # it took too long, and nobody waits any more
@@ -100,6 +92,19 @@ class Session:
                 raise
         finally:
             self.end()
+
+    async def _connect(self) -> None:
+        """Open the connection, and close it once it has ended."""
+        wires = wired(self._server, self._folder, self._secrets, self.end)
+        with self._secrets.hidden_in_logs():
+            async with Client(wires, cache=None, message_handler=self._hear, client_info=_ourselves()) as client:
+                self._client = client
+                listening = asyncio.create_task(self._listen(client))
+                if not self._ready.done():
+                    self._ready.set_result(None)
+                await self._end.wait()
+                listening.cancel()
+                await asyncio.wait([listening])
 
     def _why(self, error: BaseException, noted: fate.Fate) -> str:
         error = _root(error)

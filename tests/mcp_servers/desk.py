@@ -136,6 +136,7 @@ TOOLS: dict[str, tuple[Handler, dict[str, Any], types.ToolAnnotations | None]] =
     "surrogate": (surrogate, ANY, READS),
     "die": (die, ANY, None),
     "die_reading": (die, ANY, READS),
+    "die_same": (die, ANY, types.ToolAnnotations(idempotent_hint=True)),
     "hang": (hang, ANY, None),
     "refuse": (refuse, ANY, READS),
     "leak": (leak, ANY, READS),
@@ -152,7 +153,8 @@ def listed() -> list[types.Tool]:
         for name, (_, schema, hints) in TOOLS.items()
     ]
     grow = types.Tool(name="grow", description="Adds a tool.", input_schema=ANY)
-    return [*tools, grow, *added]
+    again = types.Tool(name="add", description="Is there twice.", input_schema=ANY)
+    return [*tools, grow, again, *added]
 
 
 async def on_list(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:

@@ -15,7 +15,7 @@ from activities.providers.scripted import Script
 from surefoot.client import Client
 from tests.conftest import Host
 from tests.mcp_servers.declared import calls as called
-from tests.mcp_servers.declared import desk
+from tests.mcp_servers.declared import desk, lines
 from tests.waiting import until
 from tests.workflows.gated import call, ended, results, started
 from tests.workflows.scripting import calls, watched
@@ -150,6 +150,20 @@ async def test_a_read_whose_server_dies_in_the_call_is_made_again_as_often_as_a_
     assert said.status == "error"
     assert said.content.startswith("The tool failed: the server went away during the call")
     assert called(log) == ["die_reading"] * 3
+
+
+async def test_an_idempotent_write_of_a_trusted_server_is_made_again_with_the_same_key_and_then_asks(
+    host: Host, log: Path
+) -> None:
+    agent = clerk(desk(log, trusted=True), call("desk_die_same"), policy={"desk_die_same": "allow"})
+    async with host(agent) as client:
+        job, [pending] = await started(client, "clerk")
+        await job.cancel(by="ann")
+
+    keys = {line.split()[1] for line in lines(log) if line.startswith("die_same")}
+    assert pending.kind == "unknown_outcome"
+    assert called(log) == ["die_same"] * 3
+    assert keys == {f"{job.id}/{pending.call}"}
 
 
 async def test_a_write_that_takes_too_long_asks_a_person(host: Host, log: Path) -> None:

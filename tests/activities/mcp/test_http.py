@@ -112,6 +112,21 @@ async def test_a_secret_goes_into_the_header_alone(desk: Desk, monkeypatch: pyte
     assert set(counting.tokens) == {"Bearer sesame-open"}
 
 
+async def test_an_address_that_is_a_secret_is_not_in_the_log(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(Counting()) as port:
+        monkeypatch.setenv("DESK_URL", f"http://127.0.0.1:{port}/mcp")
+        with caplog.at_level("DEBUG"):
+            output = await desk.call(desk.agent(McpServer("desk", url=Env("DESK_URL"))), "desk_add", a=2, b=3)
+            await desk.servers.close()
+
+    said = [record.getMessage() for record in caplog.records if record.name == "httpx2"]
+    assert output.text == "5"
+    assert any("(DESK_URL)" in message for message in said)
+    assert f"{port}/mcp" not in caplog.text
+
+
 async def test_nothing_that_listens_is_said_with_what_to_do(desk: Desk) -> None:
     async with serving(Counting()) as port:
         pass

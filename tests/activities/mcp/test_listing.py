@@ -39,7 +39,10 @@ async def test_a_tool_that_no_provider_could_be_told_of_is_left_out_with_the_rea
     equipped = await desk.servers.equip(desk.agent())
 
     assert equipped.left_out == {
-        "desk": {"bad_schema": "it has an argument '$filter', a name that not every provider accepts"}
+        "desk": {
+            "bad_schema": "it has an argument '$filter', a name that not every provider accepts",
+            "add": "it is listed twice; the first of that name is used",
+        }
     }
     assert equipped.agent.find_tool("desk_bad_schema") is None
 
@@ -118,5 +121,5 @@ async def test_a_list_is_fetched_anew_when_it_is_old(desk: Desk, monkeypatch: py
 
     await tools(desk, desk.agent())
 
-    assert first == 2
+    assert first == 3
     assert desk.log.count("list") == 2 * first
