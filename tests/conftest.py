@@ -28,13 +28,15 @@ Host = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses the server or the browser is marked so; nobody has to think of it."""
+    """Whatever uses the server or the browser, or starts processes, is marked so; nobody has to think of it."""
     for item in items:
         used = getattr(item, "fixturenames", ())
         if "temporal" in used:
             item.add_marker(pytest.mark.server)
         if "browser" in used:
             item.add_marker(pytest.mark.browser)
+        if "desk" in used:  # MCP servers, in processes of their own
+            item.add_marker(pytest.mark.crash)
 
 
 @pytest.hookimpl(wrapper=True)
