@@ -10,10 +10,11 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from pydantic import JsonValue
 
+from activities.agent_tool import AgentTool, AgentToolOptions
 from activities.any_tool import AnyTool
 from activities.approval import Approval
 from activities.errors import DefinitionError
@@ -129,6 +130,14 @@ class Agent:
         other.all_tools = (*self.tools, *tools)
         return other
 
+    def as_tool(self, description: str, **options: Unpack[AgentToolOptions]) -> AgentTool:
+        """This agent as a tool of another one: it gets a `message`, and its answer is the call's result.
+
+        `description` tells the model what it is for. It runs without asking unless a policy says otherwise (its own
+        tools ask for themselves). `options` are those of `@tool`; `name` is the agent's own if not given.
+        """
+        return AgentTool(self, description, **options)
+
     def has_rules(self, tool: AnyTool) -> bool:
         """Whether any policy rule, of the tool or of this agent, looks at this tool's calls."""
         return bool(self.rules_for(tool))
@@ -207,6 +216,11 @@ def _tools(where: str, tools: Sequence[Any]) -> tuple[Tool, ...]:
     for candidate in tools:
         if not isinstance(candidate, Tool):
             name = getattr(candidate, "__name__", repr(candidate))
+            if isinstance(candidate, Agent):
+                raise DefinitionError(
+                    f"{where} has agent {candidate.name!r} among its tools. Say what it is for:"
+                    f" {candidate.name}.as_tool('what it can do')."
+                )
             hint = f"Put @tool above `def {name}`, or write tool({name})." if callable(candidate) else "Remove it."
             raise DefinitionError(f"{where} has {name} among its tools, which is no tool. {hint}")
         if candidate.name in seen:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
+from activities.agent_tool import AgentTool
 from activities.agents import Agent
 from activities.errors import DefinitionError, UnknownAgent
 
@@ -25,7 +26,7 @@ class App:
     def __init__(self, agents: Iterable[Agent], folder: Path | None = None) -> None:
         self.folder = Path.cwd() if folder is None else folder
         self.agents: dict[str, Agent] = {}
-        for agent in agents:
+        for agent in _with_those_they_ask(agents):
             if self.agents.setdefault(agent.name, agent) is not agent:
                 raise DefinitionError(f"Two agents have the name {agent.name!r}. Rename one of them.")
 
@@ -38,6 +39,13 @@ class App:
         raise UnknownAgent(
             f"There is no agent {name!r}.{hint} The app has: {', '.join(sorted(self.agents)) or 'none'}."
         )
+
+
+def _with_those_they_ask(agents: Iterable[Agent]) -> Iterator[Agent]:
+    """The agents, and those that are tools of theirs: an app file need not name them."""
+    for agent in agents:
+        yield agent
+        yield from _with_those_they_ask(tool.agent for tool in agent.tools if isinstance(tool, AgentTool))
 
 
 def load_app(path: str | Path) -> App:

@@ -12,6 +12,7 @@ from typing import Any
 
 from temporalio import activity
 
+from activities.agent_tool import AgentTool
 from activities.agents import Agent
 from activities.any_tool import AnyTool
 from activities.apps import App
@@ -75,6 +76,8 @@ class ToolRunner:
             if isinstance(ready, ToolReply):
                 # What an earlier attempt may have done is not undone by refusing this one.
                 return UNSEEN if begun else ready
+            if isinstance(tool, AgentTool):
+                return ToolReply(errand=tool.errand(ready))
             if tool.kind == "write":
                 await attempt.mark_started()
             since = time.monotonic()

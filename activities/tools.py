@@ -136,7 +136,7 @@ class Tool(Generic[P, R]):
         return self._preview is not None
 
     @property
-    def kind(self) -> Literal["read", "write", "pure"]:
+    def kind(self) -> Literal["read", "write", "pure", "agent"]:
         return "pure" if self.pure else "read" if self.read_only else "write"
 
     @property

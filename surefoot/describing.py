@@ -8,8 +8,7 @@ from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecutionDescription
 
 from surefoot.rpc import no_such_job, reaching
-
-WORKFLOW = "AgentJob"
+from workflows.labels import WORKFLOW
 
 
 async def describe(temporal: Temporal, job: str) -> WorkflowExecutionDescription:

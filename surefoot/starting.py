@@ -5,22 +5,16 @@ What a request was is noted in the run's memo, so that the same request, sent ag
 
 import hashlib
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from temporalio.client import Client as Temporal
-from temporalio.common import (
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
-from surefoot.describing import WORKFLOW, describe
+from surefoot.describing import describe
 from surefoot.errors import JobConflict
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
+from workflows import labels
 from workflows.contracts import JobStart, Limits
-from workflows.showing import AGENT, PHASE, TAGS, TENANT
 
 
 async def start_run(
@@ -38,36 +32,17 @@ async def start_run(
     # No retry policy and no timeout, on purpose: a job never runs a second time, and waits as long as people do.
     with reaching(job):
         await temporal.start_workflow(
-            WORKFLOW,
+            labels.WORKFLOW,
             start,
             id=job,
             task_queue=queue,
             id_reuse_policy=reuse,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-            memo={
-                "agent": start.agent,
-                "message": start.message[:200],
-                "started": datetime.now(UTC).isoformat(),  # but a reply has that of its job in `memo`
-                **memo,
-            },
-            search_attributes=_search_attributes(start),
-            static_summary=f"{start.agent}: {start.message[:80]}",
+            memo={**labels.memo(start, datetime.now(UTC)), **memo},  # a reply has its job's own start in `memo`
+            search_attributes=labels.search_attributes(start),
+            static_summary=labels.summary(start),
             start_delay=delay,
         )
-
-
-def _search_attributes(start: JobStart) -> TypedSearchAttributes:
-    """What lists find the job by; a reply and a fork are found as the job was that they go on from."""
-    marked = start.carry or start
-    found: list[SearchAttributePair[Any]] = [
-        SearchAttributePair(AGENT, start.agent),
-        SearchAttributePair(PHASE, "running"),
-    ]
-    if marked.tenant is not None:
-        found.append(SearchAttributePair(TENANT, marked.tenant))
-    if marked.tags:
-        found.append(SearchAttributePair(TAGS, marked.tags))
-    return TypedSearchAttributes(found)
 
 
 async def must_be_same(temporal: Temporal, job: str, print_: str) -> None:

@@ -16,6 +16,7 @@ from workflows import policies, steps
 from workflows.contracts import (
     AgentSpec,
     CallState,
+    ChildJob,
     Decided,
     Decision,
     JobEnd,
@@ -259,7 +260,16 @@ def _name(by: Sequence[object]) -> str:
 def _state(start: JobStart) -> JobState:
     """A fresh state, or the carried one; a new message starts a new allowance."""
     if start.carry is None:
-        return JobState(agent=start.agent, model=start.model, by=start.by, tenant=start.tenant, tags=list(start.tags))
+        return JobState(
+            agent=start.agent,
+            model=start.model,
+            by=start.by,
+            tenant=start.tenant,
+            tags=list(start.tags),
+            parent=start.parent,
+            root=start.root,
+            lent=start.lent,
+        )
     if start.resumed:
         return start.carry
     return start.carry.model_copy(
@@ -278,8 +288,15 @@ def _state(start: JobStart) -> JobState:
             "paused": False,
             "stop_by": None,
             "by": start.by,
+            "lent": None,  # a reply is its writer's own affair, not the parent's
+            "children": [_over(child) for child in start.carry.children],
         }
     )
+
+
+def _over(child: ChildJob) -> ChildJob:
+    """One whose parent ended first was cancelled with it."""
+    return child if child.status is not None else child.model_copy(update={"status": "cancelled"})
 
 
 def _left_open(calls: Sequence[CallState]) -> list[Result]:

@@ -25,6 +25,7 @@ from workflows.contracts import (
 )
 from workflows.deadlines import Deadlines
 from workflows.desk import Desk
+from workflows.family import Family
 from workflows.flight import Flight
 from workflows.gate import PROBLEM_BYTES, Gate
 from workflows.limits import Allowance
@@ -49,7 +50,8 @@ class Calls:
         self.allowance = allowance
         self.flight = Flight()
         self.previews = Previews(state, spec, desk)
-        self.pace = Pace(state, allowance, desk, Deadlines(state, desk), self.flight, self.previews)
+        self.family = Family(state, allowance)
+        self.pace = Pace(state, allowance, desk, Deadlines(state, desk), self.flight, self.previews, self.family)
 
     def open(self, reply: ModelReply) -> None:
         self.transcript.append(reply.turn)
@@ -181,7 +183,8 @@ class Calls:
         outcomes.note_not_done(self.state, call, text)
 
     async def _together(self, group: list[CallState]) -> None:
-        reads = [self._execute(call) for call in group if call.plan.kind != "pure"]
+        errands = sum(call.plan.kind == "agent" for call in group)
+        reads = [self._execute(call, errands or 1) for call in group if call.plan.kind != "pure"]
         if reads:
             await asyncio.gather(*reads)
         # One after the other: parallel local activities may replay in another order.
@@ -204,7 +207,8 @@ class Calls:
         if decided is not None and decided.choice == "give_up":
             self.state.closing = "tool_failure"
 
-    async def _execute(self, call: CallState) -> None:
+    async def _execute(self, call: CallState, beside: int = 1) -> None:
+        """Run one call; `beside` is how many other agents work at once, if this is for one of them."""
         call.phase = "running"
         request = RunTool(
             agent=self.state.agent,
@@ -224,6 +228,8 @@ class Calls:
             reply = await self.flight.land(handle, call)
         except failures.FAILED as error:
             reply = self._lost(call, error)
+        if reply.errand is not None:
+            reply = await self.family.work(call, reply.errand, beside)
         self.take_reply(call, reply)
 
     @staticmethod
@@ -265,9 +271,11 @@ class Calls:
                 call.told, call.result = True, None
 
     async def cancelled(self) -> None:
-        """Answer every open call now; a write under way gets a moment to end."""
+        """Answer every open call now; a write or a child under way gets a moment to end."""
+        for errand, end in await self.family.recall():
+            self.take_reply(errand, end)
         for call, reply in await self.flight.recall():
-            if call is not None and reply is not None:
+            if call is not None and reply is not None and reply.errand is None:
                 self.take_reply(call, reply)
             elif call is None:
                 self.allowance.spend(Usage(failed_attempts=1, unmeasured=1))

@@ -355,7 +355,9 @@ class ReadSegment(Record):
     job: str | None = None
 
 
-CallKind = Literal["read", "write", "pure", "invalid"]
+CallKind = Literal["read", "write", "pure", "invalid", "agent"]
+"""`agent`: another agent does it, in a job of its own."""
+
 Verdict = Literal["allow", "ask", "deny"]
 
 
@@ -441,11 +443,20 @@ class RunTool(Record):
     votes: list[Vote] = []
 
 
+class Errand(Record):
+    """What a call is that another agent does: a job of `agent` on `message`. The caller gets so much of its answer."""
+
+    agent: str
+    message: str
+    max_chars: int = 40_000
+
+
 class ToolReply(Record):
     """How an execution ended.
 
     `unknown`: a mark shows that it began and nobody saw its end. `ask`: policy now wants a decision first, put to
-    people as `asking` says; nothing ran. `denied`: policy now refuses; nothing ran.
+    people as `asking` says; nothing ran. `denied`: policy now refuses; nothing ran. With an `errand` nothing ran yet:
+    a child job does it.
     """
 
     status: Literal["ok", "error", "unknown", "ask", "denied"] = "ok"
@@ -454,6 +465,7 @@ class ToolReply(Record):
     asking: Asking | None = None
     seconds: float | None = None
     attempts: int = 1
+    errand: Errand | None = None
 
 
 class DescribeCall(Record):
@@ -562,6 +574,8 @@ class Pending(Record):
     risk: Risk = "normal"
     tenant: str | None = None
     parameters: JsonObject = {}
+    parent: str | None = None
+    root: str | None = None
 
 
 class Steer(Record):
@@ -629,7 +643,8 @@ class JobStart(Record):
     """The input of an `AgentJob` run.
 
     A new job, a reply to an ended one (`carry`), a continuation (`resumed`), or a fork: `carry` points at another job's
-    transcript, and without a `message` the model goes on from there.
+    transcript, and without a `message` the model goes on from there. A job that works for a call of another one has
+    that as its `parent`, the first of the family as its `root`, and may spend what was `lent` to it for this message.
     """
 
     agent: str
@@ -642,6 +657,9 @@ class JobStart(Record):
     tags: list[str] = []
     carry: "JobState | None" = None
     resumed: bool = False
+    parent: str | None = None
+    root: str | None = None
+    lent: Limits | None = None
 
 
 class Finding(Record):
@@ -687,10 +705,20 @@ class Spent(State):
     usage: Usage = Usage()
 
 
+class ChildJob(Record):
+    """A job that works, or worked, for a call of this one; without a `status` it is under way."""
+
+    job: str
+    agent: str
+    call: str
+    status: Status | None = None
+
+
 class JobView(Record):
     """The state of a job as people see it (`surefoot show`).
 
     `spent` is what was used of `limits`, since a person last wrote; `usage` is that of the whole job, as is `total`.
+    `lent` is what a child may spend of its parent's limits; `children` are the last jobs that worked for this one.
     """
 
     job: str
@@ -712,6 +740,10 @@ class JobView(Record):
     limits: Limits = Limits()
     total: Limits | None = None
     spent: Spent = Field(default_factory=Spent)
+    parent: str | None = None
+    root: str | None = None
+    lent: Limits | None = None
+    children: list[ChildJob] = []
 
 
 CallPhase = Literal["queued", "asking", "approved", "running", "unknown", "done"]
@@ -794,6 +826,10 @@ class JobState(State):
     stand_ins: list[str] = []
     tenant: str | None = None
     tags: list[str] = []
+    parent: str | None = None
+    root: str | None = None
+    lent: Limits | None = None
+    children: list[ChildJob] = []
 
 
 class JobEnd(Record):

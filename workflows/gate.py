@@ -86,6 +86,8 @@ class Gate:
             risk=call.plan.asking.risk,
             parameters=call.plan.parameters,
             tenant=self._state.tenant,
+            parent=self._state.parent,
+            root=self._state.root,
             approvers=approval.approvers(call),
             **({} if doubtful else _people(call)),
         )

@@ -18,16 +18,42 @@ class Allowance:
         self._state = state
         self._since: datetime | None = now
 
+    def _counts(self) -> list[Spent]:
+        return [self._state.message, self._state.overall]
+
     def _pairs(self) -> list[tuple[Limits, Spent]]:
-        return [(self._state.limits, self._state.message), (self._state.total or NO_LIMITS, self._state.overall)]
+        state = self._state
+        lent = [(state.lent, state.message)] if state.lent is not None else []
+        return [(state.limits, state.message), (state.total or NO_LIMITS, state.overall), *lent]
 
     def spend(self, usage: Usage) -> None:
-        for _, spent in self._pairs():
+        for spent in self._counts():
             spent.usage += usage
 
+    def spend_seconds(self, seconds: float) -> None:
+        """Add time in which others worked for this job, while its own clock stood still."""
+        for spent in self._counts():
+            spent.seconds += seconds
+
     def finish_round(self) -> None:
-        for _, spent in self._pairs():
+        for spent in self._counts():
             spent.rounds += 1
+
+    def share(self, parts: int, open_calls: int) -> Limits:
+        """What each of `parts` jobs that work for this one side by side may spend of what is left.
+
+        `open_calls` of its own are still to run. Time passes for all of them at once, so it is not divided.
+        """
+        calls, pairs = self.calls_left(), self._pairs()
+        tokens = _least([(limit.tokens, spent.usage.tokens) for limit, spent in pairs])
+        cost = _least([(limit.cost_usd, spent.usage.cost_usd) for limit, spent in pairs])
+        return Limits(
+            rounds=None,
+            tool_calls=None if calls is None else max(0, calls - open_calls) // parts,
+            tokens=None if tokens is None else int(tokens) // parts,
+            seconds=_least([(limit.seconds, spent.seconds) for limit, spent in pairs]),
+            cost_usd=None if cost is None else cost / parts,
+        )
 
     def rounds_used_up(self) -> bool:
         return any(limit.rounds is not None and spent.rounds >= limit.rounds for limit, spent in self._pairs())
@@ -56,8 +82,7 @@ class Allowance:
     def tick(self, now: datetime) -> None:
         """Add the time since the last look, if the clock runs."""
         if self._since is not None:
-            for _, spent in self._pairs():
-                spent.seconds += (now - self._since).total_seconds()
+            self.spend_seconds((now - self._since).total_seconds())
             self._since = now
 
     def stop_clock(self, now: datetime) -> None:
@@ -66,3 +91,8 @@ class Allowance:
 
     def start_clock(self, now: datetime) -> None:
         self._since = now
+
+
+def _least(limited: list[tuple[float | None, float]]) -> float | None:
+    """What is left where least is; None without any limit."""
+    return min((max(0.0, limit - spent) for limit, spent in limited if limit is not None), default=None)

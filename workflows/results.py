@@ -29,8 +29,8 @@ def finish_with(call: CallState, reply: ToolReply) -> None:
 
 
 def interrupted(call: CallState) -> Result:
-    """The result of a call that its job left open: a write that may have begun is told as unknown."""
-    if call.phase == "unknown" or (call.phase == "running" and call.plan.kind == "write"):
+    """The result of a call that its job left open: a write or a child that may have begun is told as unknown."""
+    if call.phase == "unknown" or (call.phase == "running" and call.plan.kind in ("write", "agent")):
         return _result(call, "unknown", words.INTERRUPTED)
     return _result(call, "not_executed", words.CANCELLED_CALL)
 

@@ -110,6 +110,10 @@ def seen_of(state: JobState) -> dict[str, Any]:
         "limits": state.limits,
         "total": state.total,
         "spent": state.message.model_copy(),  # the state goes on changing
+        "parent": state.parent,
+        "root": state.root,
+        "lent": state.lent,
+        "children": state.children,
     }
 
 

@@ -3,7 +3,9 @@
 These texts enter the transcript; changing one changes what a replayed job says, not what it does.
 """
 
-from workflows.contracts import Status
+from typing import Literal
+
+from workflows.contracts import Errand, Outcome, Status
 
 LIMIT_WORDS: dict[Status, str] = {
     "hit_iteration_cap": "the step limit for this answer was reached",
@@ -14,6 +16,9 @@ LIMIT_WORDS: dict[Status, str] = {
     "no_progress": "the same calls were repeated without progress",
     "cancelled": "the job was stopped by a person",
 }
+
+FAILURES: tuple[Status, ...] = ("failed", "model_failure", "invalid_output", "tool_failure")
+"""Ends of a job whose last words are no answer."""
 
 NOT_EXECUTED = "Not executed: {why}."
 TURN_FAILED = "the turn that asked for it ended with {stop}"
@@ -28,6 +33,11 @@ GAVE_UP = "Outcome unknown: {by} gave up finding out whether it happened."
 ANSWERED = "Not executed. {by} answered in the tool's place: {text}"
 HAPPENED = "{result}\n[the tool's own answer was lost; {by} found out that it happened]"
 EDITED = "[a person edited the arguments of this call"
+CHILD_NOT_STARTED = "The agent {agent} could not be started: {why}. Nothing was executed."
+CHILD_LOST = "What became of the agent {agent} (job {job}) is not known: {why}. What it did may have happened."
+CHILD_UNDONE = "[the agent ended before it was done: {summary}]"
+FINDING_CHARS = 1_000
+FINDINGS_TOLD = 20
 EDITED_CHARS = 1_000
 """Most of the edited arguments that the model is shown: JSON, so in one line."""
 
@@ -64,6 +74,20 @@ def with_edit(arguments: str, content: str) -> str:
 def without_edit(content: str) -> str:
     """The tool's own part of a result that `with_edit` may have made."""
     return content.partition("\n")[2] if content.startswith(EDITED) else content
+
+
+def child_said(outcome: Outcome, errand: Errand, job: str) -> tuple[Literal["ok", "error"], str]:
+    """What the caller of another agent is told: its answer, or how it ended with what it had found."""
+    undone = "" if outcome.status == "complete" else CHILD_UNDONE.format(summary=outcome.summary)
+    answered = bool(outcome.answer) and outcome.status not in FAILURES
+    found = [f"{each.tool}: {each.content[:FINDING_CHARS]}" for each in outcome.findings[-FINDINGS_TOLD:]]
+    findings = "\n".join(["It had found:", *found]) if found else "It had found nothing."
+    text = (outcome.answer or "") if answered else findings
+    told = f"{undone}\n{text}" if undone else text
+    if len(told) > errand.max_chars:
+        cut = f"[cut: {errand.max_chars} of {len(told)} characters are shown; the whole is in job {job}]"
+        told = f"{told[: errand.max_chars]}\n{cut}"
+    return ("ok" if answered else "error"), told
 
 
 def summary(status: Status, rounds: int, calls: int, error: str | None) -> str:
