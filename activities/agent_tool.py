@@ -34,7 +34,8 @@ class AgentTool(Tool[[str], str]):
     def __init__(self, agent: "Agent", description: str, **options: Unpack[AgentToolOptions]) -> None:
         self.agent = agent
         _check(agent.name, description, options)
-        super().__init__(_ask, read_only=True, description=description, **{"name": agent.name, **options})
+        options.setdefault("name", agent.name)
+        super().__init__(_ask, read_only=True, description=description, **options)
 
     @property
     def kind(self) -> Literal["agent"]:

@@ -68,6 +68,10 @@ class Job:
     def __repr__(self) -> str:
         return f"<Job {self.id}>"
 
+    def other(self, id: str) -> "Job":
+        """Another job on the same server."""
+        return Job(self._temporal, id, answer_within=self.answer_within)
+
     def handle(self, run_id: str | None = None) -> WorkflowHandle[Any, Any]:
         """The job as Temporal knows it."""
         return self._temporal.get_workflow_handle(self.id, run_id=run_id)

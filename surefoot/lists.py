@@ -25,7 +25,10 @@ ENDS = {
 
 
 class JobRow(Record):
-    """One job in a list. With a `problem` it is what the server tells without the job's payloads being read."""
+    """One job in a list. With a `problem` it is what the server tells without the job's payloads being read.
+
+    `parent` is the job that it works for, `root` the first of that family; None for a job that people started.
+    """
 
     job: str
     agent: str
@@ -36,6 +39,8 @@ class JobRow(Record):
     problem: str | None = None
     tenant: str | None = None
     tags: tuple[str, ...] = ()
+    parent: str | None = None
+    root: str | None = None
 
 
 class JobFilter(Record):
@@ -90,9 +95,11 @@ async def row_of(run: WorkflowExecution) -> JobRow:
     attributes = run.typed_search_attributes
     ended = run.status is not None and run.status != WorkflowExecutionStatus.RUNNING
     started, problem = run.start_time, None
+    family: dict[str, str | None] = {}
     try:
         with reaching(run.id):
             started = await run.memo_value("started", started, type_hint=datetime)
+            family = {name: await run.memo_value(name, None, type_hint=str) for name in ("parent", "root")}
     except Unreadable as error:
         problem = str(error)
     return JobRow(
@@ -105,4 +112,5 @@ async def row_of(run: WorkflowExecution) -> JobRow:
         problem=problem,
         tenant=attributes.get(TENANT),
         tags=tuple(attributes.get(TAGS) or ()),
+        **family,
     )

@@ -1,5 +1,6 @@
 """What `--json` prints: stable keys, one document."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
@@ -20,14 +21,21 @@ def plain(model: BaseModel) -> dict[str, JsonValue]:
     return dumped
 
 
-def job_document(view: JobView) -> dict[str, object]:
-    """A job for `run`, `show` and `watch`: the outcome's fields, and where the job stands."""
+def job_document(view: JobView, others: Sequence[JobView] = ()) -> dict[str, object]:
+    """A job for `run`, `show` and `watch`: the outcome's fields, and where the job stands.
+
+    What waits in the `others` that work for it is among its pending calls; each names its job.
+    """
     outcome = plain(view.outcome) if view.outcome else dict.fromkeys(Outcome.model_fields)
     state = plain(view)
     for name in ("outcome", "usage", "entries"):
         del state[name]
-    pending = [inbox_document(InboxItem(job=view.job, **dict(each))) for each in view.pending]
-    return {**outcome, **state, "usage": plain(view.usage), "pending": pending}
+    pending = [
+        inbox_document(InboxItem(job=each.job, **dict(call))) for each in (view, *others) for call in each.pending
+    ]
+    states = {each.job: each.state for each in others}
+    children = [{**plain(child), "state": states.get(child.job, "ended")} for child in view.children]
+    return {**outcome, **state, "usage": plain(view.usage), "pending": pending, "children": children}
 
 
 def inbox_document(item: InboxItem) -> dict[str, JsonValue]:

@@ -18,6 +18,7 @@ from surefoot.cli import exits, prompts
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.output import say
 from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
+from surefoot.descendants import descendants
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
 from surefoot.retries import list_retries
@@ -40,16 +41,22 @@ async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
         say(f"\njob {job.id} is kept and goes on from here; follow it again: surefoot watch {quoted(job.id)}")
         raise
     if as_json:
-        emit(job_document(view))
-    return report(view, as_json, watcher.asked)
+        emit(job_document(view, watcher.others))
+    return report(view, as_json, watcher.asked, watcher.others)
 
 
-def report(view: JobView, as_json: bool, asked: Collection[str] = ()) -> int:
-    """Print how it stands, the answer on stdout, and give the exit code. The calls `asked` were shown just now."""
+def report(
+    view: JobView, as_json: bool, asked: Collection[tuple[str, str]] = (), others: Sequence[JobView] = ()
+) -> int:
+    """Print how it stands, the answer on stdout, and give the exit code.
+
+    The calls `asked` (each with its job) were shown just now; `others` are the jobs that work for this one.
+    """
     if view.outcome is None:
-        for pending in view.pending:
-            if pending.call not in asked:
-                print_pending(err(), view.job, pending)
+        for each in (view, *others):
+            for pending in each.pending:
+                if (each.job, pending.call) not in asked:
+                    print_pending(err(), each.job, pending)
         say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {quoted(view.job)}")
         return exits.WAITING
     if not as_json and view.outcome.answer:
@@ -75,8 +82,10 @@ class Watcher:
         self._told = 0
         self._looked = time.monotonic()
         self._noted: set[str] = set()
-        self.asked: set[str] = set()
-        """The calls whose question is on the screen, unanswered."""
+        self.asked: set[tuple[str, str]] = set()
+        """The calls whose question is on the screen, unanswered, each with its job."""
+        self.others: list[JobView] = []
+        """The jobs that work for this one, as they were seen last: their calls are asked about as well."""
         self._interactive = approval == "ask" and prompts.possible()
 
     async def to_the_end(self) -> JobView:
@@ -84,9 +93,10 @@ class Watcher:
         while True:
             try:
                 view = await self._job.view()
+                self.others = await descendants(self._job, view)
                 await self._tell(view)
                 await self._tell_retries()
-                if view.state == "ended" or (view.pending and not await self._decide(view)):
+                if view.state == "ended" or not await self._decide_all(view):
                     return view
             except NoWorker as error:
                 # One that died is replaced, ours or another; the job is safe meanwhile.
@@ -120,8 +130,16 @@ class Watcher:
         for retry in await list_retries(self._job.handle()):
             self._note(f"{retry.step} is tried again (attempt {retry.attempt}): {short(retry.why)}")
 
+    async def _decide_all(self, view: JobView) -> bool:
+        """True if following goes on; False if the job, or one that works for it, waits for somebody not here."""
+        waiting = [each for each in (view, *self.others) if each.pending]
+        # What is waiting for others alone must not keep a person from what waits for this one.
+        waiting.sort(key=lambda each: all(me() in pending.approved_by for pending in each.pending))
+        return await self._decide(waiting[0]) if waiting else True
+
     async def _decide(self, view: JobView) -> bool:
-        """True if following goes on; False if the job waits for somebody who is not here."""
+        """Ask about one call of this job. True if following goes on."""
+        job = self._job.other(view.job)
         mine = [pending for pending in view.pending if me() not in pending.approved_by]
         if not mine:
             self._note(f"waits for other people's approval as well: {', '.join(each.call for each in view.pending)}")
@@ -129,34 +147,34 @@ class Watcher:
         pending = mine[0]
         if self._approval == "all" and pending.kind == "decision":
             say(f"approved by --approve all: {pending.tool} ({pending.call})")
-            return await self._send(_approval(pending))
+            return await self._send(job, _approval(pending))
         if not self._interactive:
             return False
-        self.asked = {pending.call}
-        print_pending(err(), self._job.id, pending)
+        self.asked = {(job.id, pending.call)}
+        print_pending(err(), job.id, pending)
         prompts.forget_typed()
         try:
-            word = await self._unless_decided(pending.call, _asked(pending))
+            word = await self._unless_decided(job, pending.call, _asked(pending))
         except prompts.EndOfInput:
             say("")
             return False
         if word is not None:
-            await self._send(word)
+            await self._send(job, word)
         return True
 
-    async def _send(self, word: Word) -> bool:
+    async def _send(self, job: Job, word: Word) -> bool:
         """True if it had an effect, or came second to somebody else's."""
         try:
-            await (self._job.decide(word) if isinstance(word, Decision) else self._job.resolve(word))
+            await (job.decide(word) if isinstance(word, Decision) else job.resolve(word))
         except DecisionRefused as refused:
             say(f"no effect: {refused}")
             return refused.kind in ("AlreadyDecided", "UnknownCall", "JobEnded")
         return True
 
-    async def _unless_decided(self, call: str, asking: Coroutine[Any, Any, T]) -> T | None:
+    async def _unless_decided(self, job: Job, call: str, asking: Coroutine[Any, Any, T]) -> T | None:
         """What `asking` returns; None, and the question called off, once somebody else has decided on the call."""
         asked = asyncio.create_task(asking)
-        elsewhere = asyncio.create_task(self._decided_elsewhere(call))
+        elsewhere = asyncio.create_task(_decided_elsewhere(job, call))
         try:
             await asyncio.wait((asked, elsewhere), return_when=asyncio.FIRST_COMPLETED)
             if asked.done():
@@ -168,20 +186,21 @@ class Watcher:
             elsewhere.cancel()
             await asyncio.gather(asked, elsewhere, return_exceptions=True)
 
-    async def _decided_elsewhere(self, call: str) -> str:
-        """Returns, with what happened, as soon as the call does not wait any more."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                view = await self._job.view()
-            except NoWorker:
-                continue
-            if any(each.call == call for each in view.pending):
-                continue
-            for decided in view.decided:
-                if decided.call == call:
-                    return f"{call} was decided meanwhile: {decided.choice} by {decided.by}"
-            return f"{call} does not wait any more"
+
+async def _decided_elsewhere(job: Job, call: str) -> str:
+    """Returns, with what happened, as soon as the call does not wait any more."""
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            view = await job.view()
+        except NoWorker:
+            continue
+        if any(each.call == call for each in view.pending):
+            continue
+        for decided in view.decided:
+            if decided.call == call:
+                return f"{call} was decided meanwhile: {decided.choice} by {decided.by}"
+        return f"{call} does not wait any more"
 
 
 def _ends_with_answer(entries: Sequence[Entry], view: JobView) -> bool:

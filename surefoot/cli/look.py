@@ -13,6 +13,7 @@ from surefoot.cli.output import say, write_answer
 from surefoot.cli.pages import print_audit, print_entries, print_inbox, print_job, print_jobs
 from surefoot.cli.session import NoJobs, app_option, json_option, session
 from surefoot.client import Client
+from surefoot.descendants import descendants
 from surefoot.inbox import UNREAD, InboxPage
 from workflows.contracts import Entry, Result
 
@@ -61,7 +62,8 @@ def show(job: str, app: str | None, as_json: bool) -> None:
             if not await opened.client.job(job).has_ended():
                 await opened.worker_for(job, look=True)
             view = await opened.client.job(job).view()
-        emit(job_document(view)) if as_json else print_job(view)
+            others = await descendants(opened.client.job(job), view)
+        emit(job_document(view, others)) if as_json else print_job(view, others)
 
     exits.run(work())
 

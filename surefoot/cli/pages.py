@@ -132,11 +132,14 @@ def print_jobs(rows: Sequence[JobRow]) -> None:
             err().print(row.problem)
 
 
-def print_job(view: JobView) -> None:
+def print_job(view: JobView, others: Sequence[JobView] = ()) -> None:
+    """A job, and what waits in the `others` that work for it."""
     console = out()
     console.print(Text.assemble((view.job, "bold"), f"  agent {view.agent}  ", (view.state, STATE_STYLES[view.state])))
     if marks := [*([f"tenant {view.tenant}"] if view.tenant else []), *(f"#{tag}" for tag in view.tags)]:
         console.print("  ".join(marks))
+    if view.parent is not None:
+        console.print(f"works for {view.parent}")
     console.print(
         f"{view.rounds} rounds, {view.tool_calls} tool calls, {view.usage.tokens} tokens, {cost(view)};"
         f" history: {view.history_events} events, {view.history_bytes} bytes"
@@ -144,8 +147,13 @@ def print_job(view: JobView) -> None:
     for decided in view.decided:
         done = "" if decided.performed else ", not performed yet"
         console.print(f"decided  {decided.call}: {decided.choice} by {decided.by} at {decided.at:%Y-%m-%d %H:%M}{done}")
-    for pending in view.pending:
-        print_pending(console, view.job, pending)
+    states: dict[str, str] = {each.job: each.state for each in others}
+    for child in view.children:
+        how = child.status or states.get(child.job, "ended")
+        console.print(f"asked    {child.agent} ({child.call}): {how}  {child.job}")
+    for each in (view, *others):
+        for pending in each.pending:
+            print_pending(console, each.job, pending)
     if view.outcome is not None:
         print_outcome(console, view.outcome)
 
@@ -178,6 +186,8 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
         console.print(f"  problem  {short(pending.problem)}")
     tenant = f" for {pending.tenant}" if pending.tenant else ""
     console.print(f"  asked    {age(pending.asked_at)} ago, by agent {pending.agent}{tenant}, call {pending.call}")
+    if pending.parent is not None:
+        console.print(f"  works for {pending.parent}")
     if doubtful:
         console.print("  It was started and nobody saw its end: find out whether it happened, then say so:")
         _print_command(

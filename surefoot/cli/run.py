@@ -25,6 +25,7 @@ from surefoot.cli.session import (
     with_worker,
 )
 from surefoot.cli.starting import Start
+from surefoot.descendants import descendants
 from surefoot.errors import NoWorker
 from surefoot.job import Job
 from surefoot.settings import read_settings
@@ -254,15 +255,18 @@ async def _left(opened: Session, job: Job, as_json: bool) -> int:
         write(job.id)
     say(f"follow it with: surefoot watch {quoted(job.id)}")
     try:
-        view = await asyncio.wait_for(job.view(), LOOK_SECONDS)
+        async with asyncio.timeout(LOOK_SECONDS):
+            view = await job.view()
+            others = await descendants(job, view)
     except (NoWorker, TimeoutError):  # it begins when a worker is up
         description = await opened.client.temporal.get_workflow_handle(job.id).describe()
         view = JobView(job=job.id, agent=await description.memo_value("agent", "?"), state="running")
+        others = []
     if as_json:
-        emit(job_document(view))
+        emit(job_document(view, others))
     if view.outcome is not None:
         return exits.code_of(view.outcome)
-    return exits.WAITING if view.state == "waiting" else exits.COMPLETE
+    return exits.WAITING if any(each.state == "waiting" for each in (view, *others)) else exits.COMPLETE
 
 
 @click.command()

@@ -1,6 +1,7 @@
 """An agent as a tool of another one: a child job, its result, its approvals, and how far it is its parent's."""
 
 from surefoot.client import Client
+from surefoot.inbox import InboxItem
 from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.families import child, child_waits, desk, has_child, researcher
@@ -41,7 +42,7 @@ async def test_a_childs_write_waits_in_the_inbox_with_its_parent_and_runs_once_a
     assert ledger.written == ["save a"]
 
 
-async def waiting_in(client: Client, parent: str) -> list[object]:
+async def waiting_in(client: Client, parent: str) -> list[InboxItem]:
     return [item for item in await client.inbox() if item.parent == parent]
 
 
