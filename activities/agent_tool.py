@@ -33,6 +33,7 @@ class AgentTool(Tool[[str], str]):
 
     def __init__(self, agent: "Agent", description: str, **options: Unpack[AgentToolOptions]) -> None:
         self.agent = agent
+        self.origin = f"agent {agent.name}"
         _check(agent.name, description, options)
         options.setdefault("name", agent.name)
         super().__init__(_ask, read_only=True, description=description, **options)
