@@ -78,17 +78,18 @@ class Link:
         if self._session is not None and self._session.alive:
             return self._session
         if self._opening is None:
-            if asyncio.get_running_loop().time() < self._left_alone_until:
+            if _now() < self._left_alone_until:
                 raise Unreachable(self._trouble)
             self._opening = asyncio.create_task(self._open())
             self._opening.add_done_callback(_looked_at)
         return await asyncio.shield(self._opening)
 
     async def _open(self) -> Session:
+        since = _now()
         try:
             self._session = await Session.opened(self.server, self._folder)
         except Unreachable as error:
-            self._failed(error)
+            self._failed(error, since)
             raise
         finally:
             self._opening = None
@@ -96,25 +97,24 @@ class Link:
 
     async def _list(self) -> list[Any]:
         async with self._listing:
-            session = await self.session()
-            now = asyncio.get_running_loop().time()
-            current = session is self._listed_by and not session.changed and now - self._listed_at < LISTED_SECONDS
+            session, since = await self.session(), _now()
+            current = session is self._listed_by and not session.changed and since - self._listed_at < LISTED_SECONDS
             if not current:
                 try:
                     self._listed = await session.list_tools()
                 except Unreachable as error:
-                    self._failed(error)
+                    self._failed(error, since)
                     raise
-                self._listed_by, self._listed_at, self._pause = session, now, 0.0
+                self._listed_by, self._listed_at, self._pause = session, since, 0.0
                 log.info("%s has %d tools", self.server.name, len(self._listed))
             return self._listed
 
-    def _failed(self, error: Unreachable) -> None:
-        self._pause = min(self._pause * 2, LONGEST_PAUSE) or FIRST_PAUSE
-        self._trouble = str(error)
-        self._left_alone_until = asyncio.get_running_loop().time() + self._pause
+    def _failed(self, error: Unreachable, since: float) -> None:
+        """Leave it alone for a while, no shorter than it took to fail: jobs must not spend their time on waiting."""
+        self._pause = min(max(self._pause * 2, FIRST_PAUSE, _now() - since), LONGEST_PAUSE)
+        self._trouble, self._left_alone_until = str(error), _now() + self._pause
         log.warning(
-            "MCP server %s can't be reached: %s; it is left alone for %g s", self.server.name, error, self._pause
+            "MCP server %s can't be reached: %s; it is left alone for %.3g s", self.server.name, error, self._pause
         )
 
     async def close(self) -> None:
@@ -123,6 +123,10 @@ class Link:
             await asyncio.wait([self._opening])
         if self._session is not None:
             await self._session.close()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _looked_at(opening: "asyncio.Task[Session]") -> None:

@@ -28,6 +28,7 @@ from activities.mcp.wire import wired
 log = logging.getLogger("surefoot.mcp")
 PAGES = 100
 MESSAGE_CHARS = 2_000
+WORDS_CHARS = 300
 KEY = "surefoot/idempotency-key"
 """Under which a server finds a call's idempotency key, in the request's `_meta`."""
 
@@ -42,6 +43,7 @@ class Session:
         self._server, self._folder, self._secrets = server, folder, secrets
         self.changed = False
         """Whether the server said that its list of tools is another one now."""
+        self._last_words = ""
         self._end, self._ready = asyncio.Event(), asyncio.get_running_loop().create_future()
         self._keeper = asyncio.create_task(self._keep(), name=f"mcp {server.name}")
         self._client: Client | None = None
@@ -58,7 +60,7 @@ class Session:
             session.end()
             session._keeper.cancel()
             session._ready.cancel()
-            raise Unreachable(f"it did not answer within {server.timeout:g} seconds")
+            raise Unreachable(f"it did not answer within {server.timeout:g} seconds{session._words()}")
         session._ready.result()
         return session
 
@@ -95,7 +97,7 @@ class Session:
 
     async def _connect(self) -> None:
         """Open the connection, and close it once it has ended."""
-        wires = wired(self._server, self._folder, self._secrets, self.end)
+        wires = wired(self._server, self._folder, self._secrets, ended=self.end, heard=self._note)
         with self._secrets.hidden_in_logs():
             async with Client(wires, cache=None, message_handler=self._hear, client_info=_ourselves()) as client:
                 self._client = client
@@ -118,9 +120,15 @@ class Session:
             return f"nothing answers at its url ({self._secrets.hide(noted.trouble)}): start it, or mend the url"
         text = self._secrets.hide(first_line(error))
         if self._server.command and text == "Connection closed":
-            command = self._server.command[0]
-            return f"{command} ended, or closed its stdout, before it answered: its stderr is in the worker's log"
+            return f"{self._server.command[0]} ended, or closed its stdout, before it answered{self._words()}"
         return f"it can't be talked to: {text}"
+
+    def _note(self, line: str) -> None:
+        self._last_words = line or self._last_words
+
+    def _words(self) -> str:
+        """What a child said last, for a person who looks for what is wrong with it."""
+        return f"; the last line of its stderr: {cut(self._last_words, WORDS_CHARS)}" if self._last_words else ""
 
     async def _hear(self, message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):

@@ -36,17 +36,20 @@ EVENT_BYTES = 64 * 1024 * 1024
 
 CONNECT_SECONDS = 30.0
 LOG_CHARS = 1_000
+LAST_WORDS_SECONDS = 0.5
+"""How long the stderr of a child that has ended is read: a child of its own may hold it open."""
+
 SESSION_HEADER = "mcp-session-id"
 Item = SessionMessage | Exception
 
 
 @asynccontextmanager
 async def wired(
-    server: McpServer, folder: Path, secrets: Secrets, ended: Callable[[], None]
+    server: McpServer, folder: Path, secrets: Secrets, *, ended: Callable[[], None], heard: Callable[[str], None]
 ) -> AsyncIterator[tuple["Incoming", "Outgoing"]]:
-    """The two streams of a connection; `ended` is called when nothing will come any more."""
+    """The two streams of a connection; `ended` is called when nothing more will come, `heard` with stderr's lines."""
     if server.command:
-        async with _child_log(server, secrets) as stderr:
+        async with _child_log(server, secrets, heard) as stderr:
             parameters = StdioServerParameters(
                 command=_command(server)[0],
                 args=_command(server)[1:],
@@ -82,7 +85,7 @@ def _command(server: McpServer) -> list[str]:
 
 
 @asynccontextmanager
-async def _child_log(server: McpServer, secrets: Secrets) -> AsyncIterator[TextIO]:
+async def _child_log(server: McpServer, secrets: Secrets, heard: Callable[[str], None]) -> AsyncIterator[TextIO]:
     """A file whose lines go to the worker's log, for a child's stderr."""
     reading, writing = os.pipe()
     stderr = os.fdopen(writing, "w")
@@ -90,16 +93,17 @@ async def _child_log(server: McpServer, secrets: Secrets) -> AsyncIterator[TextI
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb")
     )
-    copying = asyncio.create_task(_copy(reader, server.name, secrets))
+    copying = asyncio.create_task(_copy(reader, server.name, secrets, heard))
     try:
         yield stderr
     finally:
         stderr.close()
+        await asyncio.wait([copying], timeout=LAST_WORDS_SECONDS)
         copying.cancel()
         transport.close()
 
 
-async def _copy(reader: asyncio.StreamReader, name: str, secrets: Secrets) -> None:
+async def _copy(reader: asyncio.StreamReader, name: str, secrets: Secrets, heard: Callable[[str], None]) -> None:
     while True:
         try:
             line = await reader.readline()
@@ -107,7 +111,9 @@ async def _copy(reader: asyncio.StreamReader, name: str, secrets: Secrets) -> No
             continue
         if not line:
             return
-        log.info("%s: %s", name, cut(secrets.hide(line.decode(errors="replace").rstrip()), LOG_CHARS))
+        text = cut(secrets.hide(line.decode(errors="replace").rstrip()), LOG_CHARS)
+        heard(text)
+        log.info("%s: %s", name, text)
 
 
 class Incoming:
@@ -123,7 +129,9 @@ class Incoming:
 
     async def receive(self) -> Item:
         try:
-            return _mended(await self._inner.receive())
+            while (item := _mended(await self._inner.receive())) is None:
+                pass
+            return item
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._ended()
             raise
@@ -174,18 +182,22 @@ class Outgoing:
         await self.aclose()
 
 
-def _mended(item: Item) -> Item:
+def _mended(item: Item) -> Item | None:
     """A message that could not be read, read after all: half a surrogate pair in it is no JSON to pydantic.
 
-    Left as it is, nobody would answer the call that waits for it.
+    Left as it is, nobody would answer the call that waits for it. None for a line that is no message at all: many
+    servers print a greeting.
     """
     if not isinstance(item, ValidationError):
         return item
+    line = item.errors()[0]["input"]
     try:
-        text = json.dumps(json.loads(item.errors()[0]["input"]), ensure_ascii=False)
-        return SessionMessage(jsonrpc_message_adapter.validate_json(well_formed(text), by_name=False))
+        if not isinstance(message := json.loads(line), dict):
+            return None
+        text = well_formed(json.dumps(message, ensure_ascii=False))
+        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except (ValueError, TypeError, RecursionError):
-        return item
+        return item if str(line).lstrip().startswith("{") else None
 
 
 class NotingClient(httpx2.AsyncClient):

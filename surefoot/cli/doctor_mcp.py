@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from activities.apps import App
 from activities.mcp.server import McpServer
-from activities.mcp.servers import Equipped, McpServers
+from activities.mcp.servers import Equipped
+from surefoot.cli.mcp_servers import opened_servers
 
 WITHOUT = "jobs do without these tools until then"
 Seen = tuple[str, bool, str, str]
@@ -13,13 +14,11 @@ Seen = tuple[str, bool, str, str]
 
 async def reached_servers(app: App) -> list[Seen]:
     """Each server of each agent, connected to and listed once."""
-    servers, found = McpServers(app.folder), dict[McpServer, list[Seen]]()
-    try:
+    found: dict[McpServer, list[Seen]] = {}
+    async with opened_servers(app) as servers:
         for agent in app.agents.values():
             equipped = await servers.equip(agent)
             found |= {server: list(_seen(server, equipped)) for server in agent.mcp}
-    finally:
-        await servers.close()
     return [each for seen in found.values() for each in seen]
 
 

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from activities.agents import Agent
 from activities.any_tool import AnyTool
-from activities.mcp.servers import Equipped, McpServers
+from activities.mcp.servers import Equipped
 from activities.policy import Condition
 from surefoot.cli import exits
 from surefoot.cli.documents import emit
+from surefoot.cli.mcp_servers import opened_servers
 from surefoot.cli.output import say
 from surefoot.cli.pages import print_table
 from surefoot.cli.session import app_option, app_path, json_option, load, needs_app
@@ -43,11 +44,9 @@ def tools(agent: str, app: str | None, as_json: bool) -> None:
 
     async def work() -> int:
         loaded = load(needs_app(read_settings(app=app_path(app))))
-        servers = McpServers(loaded.folder)
-        try:
-            equipped = await servers.equip(loaded.agent(agent))
-        finally:
-            await servers.close()
+        named = loaded.agent(agent)
+        async with opened_servers(loaded) as servers:
+            equipped = await servers.equip(named)
         rows = [_row(equipped.agent, tool) for tool in equipped.agent.all_tools]
         emit([asdict(row) for row in rows]) if as_json else _print(rows)
         _say_what_lacks(equipped)

@@ -61,7 +61,7 @@ def test_the_page_is_a_table(clerks: Place) -> None:
 def test_a_server_that_can_not_be_reached_is_said_and_the_command_fails(clerks: Place) -> None:
     ended = clerks.run("tools", "guard", "--json")
 
-    assert (ended.code, json.loads(ended.out)) == (1, [])
+    assert (ended.code, json.loads(ended.out), len(ended.err.splitlines())) == (1, [], 1)
     assert (
         "locked can't be reached, so its tools are missing: LOCKED_TOKEN is not set where the worker runs" in ended.err
     )

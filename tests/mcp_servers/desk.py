@@ -191,6 +191,8 @@ class Halving:
         self._file = anyio.wrap_file(TextIOWrapper(sys.stdout.buffer, encoding="utf-8"))
 
     async def write(self, line: str) -> None:
+        if MODE == "chatty":
+            await self._file.write("Hello, I am a desk.\n[1]\n")
         await self._file.write(line.replace(HALF, "\\ud800"))
 
     async def flush(self) -> None:

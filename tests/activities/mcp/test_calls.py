@@ -140,10 +140,10 @@ async def test_a_server_that_died_while_nobody_called_is_started_again(desk: Des
 
 @pytest.mark.parametrize(
     ("mode", "why"),
-    [("hang-start", "it did not answer within 1 seconds"), ("hang-list", "it did not list its tools within 1 seconds")],
+    [("hang-start", "it did not answer within 6 seconds"), ("hang-list", "it did not list its tools within 6 seconds")],
 )
 async def test_a_server_that_hangs_is_missing_after_its_time_and_then_at_once(desk: Desk, mode: str, why: str) -> None:
-    agent = desk.agent(desk.server(mode=mode, timeout=1.0))
+    agent = desk.agent(desk.server(mode=mode, timeout=6.0))
 
     first = await desk.servers.equip(agent)
     since = time.monotonic()
@@ -152,18 +152,18 @@ async def test_a_server_that_hangs_is_missing_after_its_time_and_then_at_once(de
     assert first.missing == second.missing == {"desk": why}
     assert first.agent.out_of_reach == ("desk",)
     assert first.agent.all_tools == ()
-    assert time.monotonic() - since < 0.5
+    assert time.monotonic() - since < 3
 
 
 async def test_a_slow_server_does_not_hold_up_another(desk: Desk) -> None:
-    slow, quick = desk.server("slow", mode="hang-start", timeout=4.0), desk.server()
+    slow, quick = desk.server("slow", mode="hang-start", timeout=40.0), desk.server()
     waiting = asyncio.create_task(desk.servers.equip(desk.agent(slow)))
 
     output = await desk.call(desk.agent(slow, quick), "desk_add", a=1, b=1)
 
     assert output.text == "2"
     assert not waiting.done()
-    await waiting
+    waiting.cancel()
 
 
 async def test_a_command_that_is_not_there_is_named_with_what_to_do(desk: Desk) -> None:
@@ -181,9 +181,23 @@ async def test_a_command_that_ends_at_once_is_told_so(desk: Desk) -> None:
 
     equipped = await desk.servers.equip(desk.agent(server))
 
+    assert equipped.missing == {"brief": "true ended, or closed its stdout, before it answered"}
+
+
+async def test_the_last_words_of_a_command_that_failed_are_told(desk: Desk) -> None:
+    server = McpServer("brief", command=["sh", "-c", "echo loading; echo no such package >&2; exit 1"])
+
+    equipped = await desk.servers.equip(desk.agent(server))
+
     assert equipped.missing == {
-        "brief": "true ended, or closed its stdout, before it answered: its stderr is in the worker's log"
+        "brief": "sh ended, or closed its stdout, before it answered; the last line of its stderr: no such package"
     }
+
+
+async def test_lines_on_stdout_that_are_no_messages_are_passed_over(desk: Desk) -> None:
+    output = await desk.call(desk.agent(desk.server(mode="chatty")), "desk_add", a=2, b=3)
+
+    assert output.text == "5"
 
 
 async def test_closing_ends_the_child(desk: Desk) -> None:
