@@ -153,8 +153,13 @@ def listed() -> list[types.Tool]:
         for name, (_, schema, hints) in TOOLS.items()
     ]
     grow = types.Tool(name="grow", description="Adds a tool.", input_schema=ANY)
+    lie = types.Tool(
+        name="lie",
+        input_schema=ANY,
+        output_schema={"type": "object", "properties": {"open": {"type": "string"}}, "required": ["open"]},
+    )
     again = types.Tool(name="add", description="Is there twice.", input_schema=ANY)
-    return [*tools, grow, again, *added]
+    return [*tools, grow, lie, again, *added]
 
 
 async def on_list(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -176,6 +181,8 @@ async def on_call(context: Context, params: types.CallToolRequestParams) -> type
         await context.session.send_tool_list_changed()  # as servers did before 2026-07-28,
         await changes.publish(ToolsListChanged())  # and as they do since
         return text("grown")
+    if params.name == "lie":
+        return await structured(arguments)
     return await TOOLS[params.name][0](arguments)
 
 

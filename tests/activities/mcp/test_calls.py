@@ -67,6 +67,13 @@ async def test_a_protocol_error_is_told_to_the_model_at_once(desk: Desk) -> None
     assert len(desk.calls) == 1
 
 
+async def test_a_result_that_breaks_its_own_schema_is_told_as_made_and_not_tried_again(desk: Desk) -> None:
+    with pytest.raises(ToolError, match="The call was made, but its result can't be used"):
+        await desk.call(desk.agent(), "desk_lie")
+
+    assert desk.calls == ["lie"]
+
+
 async def test_a_picture_is_a_mark_for_the_model_and_whole_for_people(desk: Desk) -> None:
     output = await desk.call(desk.agent(), "desk_picture")
 

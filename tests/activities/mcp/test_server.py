@@ -63,6 +63,13 @@ def test_servers_whose_tools_could_be_mixed_up_are_refused(names: tuple[str, str
         Agent("clerk", HI, mcp=servers)
 
 
+def test_without_the_package_an_agent_with_servers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+
+    with pytest.raises(DefinitionError, match="the package mcp is not installed: pip install surefoot"):
+        Agent("clerk", HI, mcp=[McpServer("desk", command=["x"])])
+
+
 def test_servers_are_given_as_a_list() -> None:
     with pytest.raises(DefinitionError, match="Give a list: mcp="):
         Agent("clerk", HI, mcp=McpServer("desk", command=["x"]))  # type: ignore[arg-type]
