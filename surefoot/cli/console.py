@@ -3,6 +3,7 @@
 Without tokens and issuer everybody who reaches the port is the person at this machine: so the port is this machine's.
 """
 
+import asyncio
 import logging
 import os
 import signal
@@ -62,14 +63,12 @@ def console(app: str | None, host: str, port: int | None) -> None:
     SUREFOOT_TOKENS or SUREFOOT_OIDC_ISSUER say who may use it; without them it can't be reached from other machines.
     """
 
-    async def work() -> None:
+    async def serve() -> None:
         access = access_for(host)
         settings = read_settings(app=app_path(app))
         if settings.embedded:
             load(needs_app(settings))
         _show_requests()
-        # Whoever ends a service sends SIGTERM: an end as by Ctrl-C lets answers under way be finished.
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         async with session(app, new=True) as opened:
 
             async def shown() -> None:
@@ -77,6 +76,19 @@ def console(app: str | None, host: str, port: int | None) -> None:
                     await running.lost()
 
             await with_worker(opened, settings.queue(), shown())
+
+    async def work() -> int:
+        # Whoever ends a service sends SIGTERM, also where Ctrl-C is ignored. Answers under way are finished first.
+        serving = asyncio.create_task(serve())
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+        try:
+            await serving
+        except asyncio.CancelledError:
+            if not serving.cancelled():  # it was this command itself that was ended
+                serving.cancel()
+                await asyncio.wait([serving])
+            return exits.INTERRUPTED
+        return exits.COMPLETE
 
     exits.run(work())
 

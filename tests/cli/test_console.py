@@ -68,6 +68,18 @@ def test_a_job_is_started_over_http_and_the_console_ends_at_once_though_a_stream
     assert place.run("jobs").out.count("waiting") == 1
 
 
+def test_the_console_ends_by_sigterm_also_where_ctrl_c_is_ignored(place: Place) -> None:
+    ignored = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does for what it starts with `&`
+    try:
+        running = place.start("console", "--port", "0")
+    finally:
+        signal.signal(signal.SIGINT, ignored)
+    address(place)
+    running.send_signal(signal.SIGTERM)
+
+    assert running.wait(timeout=30) == 130
+
+
 def _waiting(url: str) -> list[dict[str, object]]:
     items = ask(url, "GET", "/api/v1/inbox")[1]["items"]
     assert isinstance(items, list)
