@@ -64,18 +64,16 @@ class Family:
         if len(id_.encode()) > ID_BYTES:
             return _not_started(errand, f"its id would have {len(id_.encode())} bytes, at most {ID_BYTES} are possible")
         self._clock_in()
-        seconds = 0.0
         try:
             child = await self._start(id_, errand, beside)
-            self._note(ChildJob(job=id_, agent=errand.agent, call=call.call.id))
-            await self._until_ended(child)
-            end, why = _end_of(child)
-            seconds = end.carry.overall.seconds if end is not None else 0.0
-            return self._charged(id_, errand, end, why)
         except FailureError as error:
+            self._clock_out(0.0)  # in no `finally`: a run that is evicted has no clock any more
             return _not_started(errand, str(error))
-        finally:
-            self._clock_out(seconds)
+        self._note(ChildJob(job=id_, agent=errand.agent, call=call.call.id))
+        await self._until_ended(child)
+        end, why = _end_of(child)
+        self._clock_out(end.carry.overall.seconds if end is not None else 0.0)
+        return self._charged(id_, errand, end, why)
 
     async def _start(self, id_: str, errand: Errand, beside: int) -> Child:
         """Returns once the server has started it. Raises `FailureError`, for one if the id is taken."""

@@ -148,6 +148,8 @@ SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
     "caller": [calls(call("desk_add", a=1, b=2), call("desk_issue_create_c3b580", title="x"), call("desk_fail")), DONE],
     "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
 }  # fmt: skip
+ERRANDS = calls(call("reader", message="read"), call("writer", message="save"))
+ENDED_ONE = {"c1-1": "complete", "c1-2": None}
 HOOK = Webhook("http://127.0.0.1:9", name="hook", format="slack")
 """Told of the jobs of one agent; its URL is that of the endpoint which is up for a scenario."""
 
@@ -160,7 +162,7 @@ DESK = desk(Path(os.devnull), trusted=True, read_only=["fail"])
 
 def agents() -> list[Agent]:
     """Fresh ones for each worker: a script counts the attempts of its errors."""
-    return [
+    plain = [
         Agent(
             name,
             Script(replies),
@@ -171,6 +173,8 @@ def agents() -> list[Agent]:
         )
         for name, replies in SCRIPTS.items()
     ]
+    asked = [agent.as_tool(f"Asks the {agent.name}.") for agent in plain if agent.name in ("reader", "writer")]
+    return [*plain, Agent("chief", Script([ERRANDS, DONE, DONE]), tools=asked)]
 
 
 # --- complete
@@ -362,6 +366,39 @@ async def cancel_in_flight(client: Client) -> Job:
     await ended(job)
     await client.reply(job.id, "go on")
     return await ended(job)
+
+
+@scenario()
+async def sub_agents(client: Client) -> Job:
+    job, asking = await _asking_child(client)
+    for decision in await four_words(asking):
+        await asking.decide(decision)
+    return await ended(job)
+
+
+@scenario()
+async def sub_agents_stopped(client: Client) -> Job:
+    job, _ = await _asking_child(client)
+    await job.stop(by="ann")
+    return await ended(job)
+
+
+@scenario()
+async def sub_agents_cancelled(client: Client) -> Job:
+    job, _ = await _asking_child(client)
+    await job.cancel()
+    await ended(job)
+    await client.reply(job.id, "go on")
+    return await ended(job)
+
+
+async def _asking_child(client: Client) -> tuple[Job, Job]:
+    """A job with two children, and the one of them that waits for decisions when the other has ended."""
+    job = await client.start("chief", "go")
+    await until(job.view, lambda seen: {each.call: each.status for each in seen.children} == ENDED_ONE)
+    asking = client.job(f"{job.id}.c1-2")
+    await until(asking.view, waits)
+    return job, asking
 
 
 @scenario(dataclasses.replace(QUICK, history_events=60))
