@@ -34,7 +34,10 @@ MACHINE = re.compile(r"/(home|root|usr|tmp|var|work|Users)/|site-packages|\d+@\w
 
 
 def recorded(path: Path) -> WorkflowHistory:
-    return WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    # The ids of a job's children are made of its own.
+    began = json.loads(text)["events"][0]["workflowExecutionStartedEventAttributes"]
+    return WorkflowHistory.from_json(began["workflowId"], text)
 
 
 def history(name: str) -> WorkflowHistory:
