@@ -37,7 +37,9 @@ REASON_BYTES = 200
 
 def already_decided(decided: Decided) -> str:
     """What the sender of a second decision is told."""
-    return f"call {decided.call} was already decided: {decided.choice} by {decided.by} at {decided.at.isoformat()}"
+    done = words.DONE.get(decided.choice, decided.choice)
+    at = decided.at.isoformat(sep=" ", timespec="seconds")
+    return f"call {decided.call} was already decided: {done} by {decided.by} at {at}"
 
 
 def _people(call: CallState) -> dict[str, Any]:

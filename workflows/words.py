@@ -20,6 +20,17 @@ LIMIT_WORDS: dict[Status, str] = {
 FAILURES: tuple[Status, ...] = ("failed", "model_failure", "invalid_output", "tool_failure")
 """Ends of a job whose last words are no answer."""
 
+DONE: dict[str, str] = {
+    "approve": "approved",
+    "edit": "approved with other arguments",
+    "answer": "answered",
+    "deny": "denied",
+    "happened": "said to have happened",
+    "not_happened": "said not to have happened",
+    "give_up": "given up",
+}
+"""What a person chose, as something that was done to a call."""
+
 NOT_EXECUTED = "Not executed: {why}."
 TURN_FAILED = "the turn that asked for it ended with {stop}"
 CUT_OFF = (

@@ -24,6 +24,7 @@ from surefoot.job import POLL_SECONDS, Job
 from surefoot.retries import list_retries
 from surefoot.texts import quoted
 from workflows.contracts import Audit, Decision, Entry, JobView, JsonObject, Pending, Resolution, Turn
+from workflows.words import DONE
 
 Approval = Literal["ask", "none", "all"]
 Word = Decision | Resolution
@@ -199,7 +200,7 @@ async def _decided_elsewhere(job: Job, call: str) -> str:
             continue
         for decided in view.decided:
             if decided.call == call:
-                return f"{call} was decided meanwhile: {decided.choice} by {decided.by}"
+                return f"{call} was decided meanwhile: {DONE.get(decided.choice, decided.choice)} by {decided.by}"
         return f"{call} does not wait any more"
 
 

@@ -29,6 +29,7 @@ from workflows.contracts import (
     TextPart,
     Turn,
 )
+from workflows.words import DONE
 
 STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "ended": "dim"}
 STATUS_STYLES = {"complete": "green"}
@@ -146,7 +147,8 @@ def print_job(view: JobView, others: Sequence[JobView] = ()) -> None:
     )
     for decided in view.decided:
         done = "" if decided.performed else ", not performed yet"
-        console.print(f"decided  {decided.call}: {decided.choice} by {decided.by} at {decided.at:%Y-%m-%d %H:%M}{done}")
+        word = DONE.get(decided.choice, decided.choice)
+        console.print(f"decided  {decided.call}: {word} by {decided.by} at {decided.at:%Y-%m-%d %H:%M}{done}")
     states: dict[str, str] = {each.job: each.state for each in others}
     for child in view.children:
         how = child.status or states.get(child.job, "ended")
@@ -252,7 +254,11 @@ def print_audit(entries: Sequence[Audit]) -> None:
         more = f", {entry.missing} more needed" if entry.missing else ""
         said = f": {short(entry.text)}" if entry.text else ""
         at = entry.at.isoformat(sep=" ", timespec="seconds")
-        out().print(Text.assemble((f"{at}  ", "dim"), (entry.deed, "bold"), f"{about}{who}{roles}{more}{said}"))
+        out().print(
+            Text.assemble(
+                (f"{at}  ", "dim"), (entry.deed.replace("_", " "), "bold"), f"{about}{who}{roles}{more}{said}"
+            )
+        )
 
 
 def print_entry(console: Console, entry: Entry, whole: bool) -> None:

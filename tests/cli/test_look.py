@@ -58,7 +58,7 @@ def test_show_and_transcript_of_a_job_that_ended(shop: Place) -> None:
     assert (page.code, said.code) == (0, 0)
     assert set(document) >= stable_keys.JOB
     assert "2 rounds, 3 tool calls" in page.out
-    assert "decided  c2-1: approve by " in page.out
+    assert "decided  c2-1: approved by " in page.out
     assert (document["status"], document["rounds"], document["tool_calls"]) == ("complete", 2, 3)
     assert document["history_events"] > 10
     assert document["history_bytes"] > 1000

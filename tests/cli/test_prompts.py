@@ -136,7 +136,7 @@ def test_when_somebody_else_decides_the_question_is_called_off(shop: Place) -> N
     other = shop.run("deny", "shared", "c2-1", "--reason", "not today")
 
     assert other.code == 0
-    terminal.expect("c2-1 was decided meanwhile: deny by ")
+    terminal.expect("c2-1 was decided meanwhile: denied by ")
     assert terminal.end() == 0
     assert terminal.sane()
     assert shop.done() == []

@@ -98,7 +98,7 @@ async def test_approving_lets_the_call_run_in_the_name_of_the_link(host: Host) -
     for later in (again, looked):
         status, text = said(later)
         assert status == 409
-        assert text.startswith("Decided already: call c1-1 was already decided: approve by finance-channel at ")
+        assert text.startswith("Decided already: call c1-1 was already decided: approved by finance-channel at ")
 
 
 async def test_denying_tells_the_model_why(host: Host) -> None:

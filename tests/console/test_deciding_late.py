@@ -51,7 +51,7 @@ async def test_who_comes_too_late_is_told_who_decided_and_what(host: Host, serve
             (pending,) = (await job.view()).pending
             await job.deny(pending.call, reason="no", digest=pending.digest, by="bob")
             await tab.press("approve")
-            await tab.says("was already decided: deny by bob", ".alert")
+            await tab.says("was already decided: denied by bob", ".alert")
             became = await tab.text(".became strong")
 
     assert (became, desk.done) == ("Denied by bob", [])

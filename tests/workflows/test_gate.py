@@ -75,7 +75,7 @@ def test_a_second_decision_is_told_of_the_first() -> None:
     looked.apply(word("a", "deny", text="no"), NOW)
 
     assert refusal_of(looked, word("a")) == (
-        "AlreadyDecided", "call a was already decided: deny by ann at 2026-01-02T00:00:00+00:00",
+        "AlreadyDecided", "call a was already decided: denied by ann at 2026-01-02 00:00:00+00:00",
     )  # fmt: skip
 
 

@@ -77,7 +77,8 @@ async def test_an_old_decision_after_execution_is_told_who_decided_what_and_when
         assert (error.decided.by, error.decided.choice, error.decided.performed) == ("ann", "approve", True)
         assert applied.decided is not None
         assert error.decided.at == applied.decided.at
-        assert f"approve by ann at {applied.decided.at.isoformat()}" in str(error)
+        at = applied.decided.at.isoformat(sep=" ", timespec="seconds")
+        assert f"approved by ann at {at}" in str(error)
 
 
 async def test_the_same_decision_sent_twice_is_applied_once_and_answered_alike(host: Host) -> None:
