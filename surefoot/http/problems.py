@@ -165,14 +165,23 @@ def install(app: FastAPI) -> None:
             Problem(type=TYPES + slug, title=phrase, status=error.status_code, detail=str(error.detail)), error.headers
         )
 
-    async def invalid(_: Request, error: Exception) -> JSONResponse:
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
+        if any(tuple(each["loc"]) == ("body",) and isinstance(each.get("input"), bytes) for each in error.errors()):
+            return answer(_not_json(request.headers.get("Content-Type")))
         return answer(invalid_request(error.errors()))
 
     app.add_exception_handler(errors.SurefootError, known)
     app.add_exception_handler(Refusal, known)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(RequestValidationError, invalid)
+
+
+def _not_json(media_type: str | None) -> Problem:
+    """A body that was taken for no JSON, and so left as bytes. curl's `-d` alone says that it is a form."""
+    said = f"its Content-Type is {media_type[:WHERE_CHARS]!r}" if media_type else "it has no Content-Type"
+    what = f"the body was not read as JSON, since {said}: send it with Content-Type: application/json"
+    return invalid_request([{"loc": ("header", "Content-Type"), "msg": what}])
 
 
 def invalid_request(found: Any) -> Problem:

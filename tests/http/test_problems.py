@@ -222,3 +222,15 @@ async def test_a_form_of_any_number_of_fields_is_refused(nobody: Client) -> None
         answers = [await asked.post(path, content=b"a=&" * 100_000, headers=form) for path in ("/login", "/decide")]
 
     assert [answer.status_code for answer in answers] == [400, 400]
+
+
+async def test_json_under_another_content_type_is_told_which_it_needs(nobody: Client) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    async with asking(nobody, Access.open("me", [])) as asked:
+        answer = await asked.post("/api/v1/jobs", content=b'{"agent": "shop", "message": "x"}', headers=form)
+
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == (
+        "header.Content-Type: the body was not read as JSON, since its Content-Type is"
+        " 'application/x-www-form-urlencoded': send it with Content-Type: application/json"
+    )
