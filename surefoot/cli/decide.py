@@ -12,10 +12,12 @@ from surefoot.cli.follow import arguments_from
 from surefoot.cli.output import say
 from surefoot.cli.pages import call_text
 from surefoot.cli.session import Session, app_option, json_option, session
-from surefoot.errors import NoWorker
+from surefoot.errors import DecisionRefused, NoWorker
 from surefoot.job import Applied, Job
 from surefoot.texts import quoted
 from workflows.contracts import GrantTerms, Pending, Resolution
+
+ROLES_FROM = "the command line takes yours from SUREFOOT_ROLES, with commas between"
 
 digest_option = click.option("--digest", help="Decide only if the arguments are those of this digest (see the inbox).")
 
@@ -31,16 +33,34 @@ def _decide(
     async def work() -> None:
         async with session(app) as opened:
             await opened.worker_for(job)
-            applied = await decide(opened, opened.client.job(job))
+            handle = opened.client.job(job)
+            try:
+                applied = await decide(opened, handle)
+            except DecisionRefused as refused:
+                if refused.kind == "NotAllowed" and await _lacks_role(opened, handle, call):
+                    raise DecisionRefused(refused.kind, f"{refused}; {ROLES_FROM}", refused.decided) from None
+                raise
         if as_json:
             decided = plain(applied.decided) if applied.decided else None
             emit({"job": job, "call": call, "status": applied.status, "decided": decided})
         if applied.status == "sent":
             say(f"{call}: sent; no worker is up, so it takes effect when one is")
         else:
-            say(f"{call}: {verb}; follow the job with: surefoot watch {quoted(job)}")
+            say(f"{call}: {verb}{_still(applied)}; follow the job with: surefoot watch {quoted(job)}")
 
     exits.run(work())
+
+
+def _still(applied: Applied) -> str:
+    """What it takes yet, where several people must approve."""
+    missing = applied.decided.missing if applied.decided else 0
+    return f", as one of several: {missing} more must approve before it runs" if missing else ""
+
+
+async def _lacks_role(opened: Session, job: Job, call: str) -> bool:
+    """Whether the call is decided by roles of which this command line has none."""
+    approvers = (await pending_call(opened, job, call)).approvers
+    return bool(approvers) and not set(approvers) & set(my_roles())
 
 
 async def pending_call(opened: Session, job: Job, call: str) -> Pending:
@@ -69,7 +89,9 @@ def _grant(count: int | None, minutes: float, fixed: str | None) -> GrantTerms |
 @click.command()
 @click.argument("job")
 @click.argument("call")
-@click.option("--args", "arguments", metavar="JSON", help="Run it with these arguments instead ('-' reads stdin).")
+@click.option(
+    "--args", "arguments", metavar="JSON", help="Run it with these arguments, all of them, instead ('-' reads stdin)."
+)
 @click.option("--grant", "count", type=click.IntRange(1, 1000), help="Let so many more calls of this tool through.")
 @click.option(
     "--grant-minutes",

@@ -70,6 +70,26 @@ def test_a_decision_on_other_arguments_than_were_seen_is_refused(shop: Place) ->
     assert shop.done() == []
 
 
+def test_whoever_lacks_the_role_is_told_where_roles_come_from(shop: Place) -> None:
+    job = waiting(shop, "no-role", "guarded")
+
+    ended = shop.run("approve", job, "c1-1")
+
+    assert ended.code == 2
+    assert "call c1-1 is decided by finance; " in ended.err
+    assert "comes with no role; the command line takes yours from SUREFOOT_ROLES, with commas between" in ended.err
+
+
+def test_one_approval_of_several_says_that_the_call_still_waits(shop: Place) -> None:
+    job = waiting(shop, "one-of-two", "guarded")
+
+    approved = shop.run("approve", job, "c1-1", SUREFOOT_ROLES="finance")
+
+    assert approved.code == 0
+    assert "c1-1: approved, as one of several: 1 more must approve before it runs; follow" in approved.err
+    assert shop.done() == []
+
+
 def test_a_call_that_is_not_there_is_wrong_use(shop: Place) -> None:
     job = waiting(shop, "one-call")
 

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from surefoot import Agent, Limits, OutcomeUnknown, ToolContext, tool
+from surefoot import Agent, Approval, Limits, OutcomeUnknown, ToolContext, tool
 
 HERE = Path(__file__).parent
 print("an app may print when it is loaded")  # noqa: T201 - the point
@@ -53,6 +53,13 @@ def scripted(name: str, *tools: object, **options: object) -> Agent:
 
 shop = scripted("shop", stock, reorder)
 twice = scripted("twice", reorder)
+guarded = Agent(
+    "guarded",
+    "scripted:twice.json",
+    "x",
+    tools=[reorder],
+    approval={"reorder": Approval(approvers=["finance"], quorum=2)},
+)
 plain = scripted("plain")
 chatty = scripted("chatty")
 slow = scripted("slow", linger)
