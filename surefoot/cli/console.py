@@ -6,6 +6,7 @@ Without tokens and issuer everybody who reaches the port is the person at this m
 import asyncio
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -42,6 +43,8 @@ async def console_of(
     ui = temporal_ui or os.environ.get("SUREFOOT_TEMPORAL_UI") or None
     app = create_app(client, access, temporal_ui=ui, artifacts=artifacts)
     async with serving(app, listen(host, port)) as running:
+        if port is None and not running.url.endswith(f":{PORT}"):
+            say(f"another program has port {PORT}: the console listens at {running.url}; --port chooses its port")
         say(f"console at {access.public_url or running.url}, HTTP API described at {running.url}/docs")
         if access.everybody is not None:
             say(
@@ -116,6 +119,8 @@ def token(name: str, roles: tuple[str, ...]) -> None:
 
     surefoot token Ana --role approve --role finance >> tokens.toml
     """
+    if not re.fullmatch(tokens.NAMES, name):
+        raise click.UsageError(f"a name has 1 to 200 characters, no line breaks among them, and not: {name!r}")
     secret = tokens.fresh()
     line = tokens.line(name, list(roles), secret)
     with exits.telling():

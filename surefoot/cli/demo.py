@@ -6,6 +6,7 @@ What it claims at the end is counted from the log that the tools themselves writ
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -89,7 +90,9 @@ async def _show(client: Client, hosting: Hosting, job_id: str, log: Path, began:
     decision = ", not counting the decision" if narrator.waited else ""
     _tell(f"{time.monotonic() - began - narrator.waited:.0f} s in all{decision}.")
     _tell("")
-    _tell(f"Look closer:   surefoot transcript {job_id}    surefoot show {job_id}")
+    typed = "surefoot" if shutil.which("surefoot") else sys.argv[0]  # `make demo` activates no environment
+    _tell(f"Look closer:   {typed} transcript {job_id}    {typed} show {job_id}")
+    _tell(f"In a browser:  {typed} dev --app examples/support_desk.py")
     _tell("Your own:      README.md, 'Your own agent'")
     return exits.COMPLETE if once and view.outcome.status == "complete" else exits.FAILED
 

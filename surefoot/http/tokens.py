@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 PREFIX = "sf_"
 """So that a token is known for one, by people and by scanners for leaked secrets."""
 
+NAMES = r"^[^\x00-\x1f\x7f]{1,200}$"
+
 EMPTY = [hashlib.sha256(text).digest() for text in (b"", b"\n", b" ")]
 """What a shell makes of a variable that is not set."""
 
@@ -30,7 +32,7 @@ EMPTY = [hashlib.sha256(text).digest() for text in (b"", b"\n", b" ")]
 class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")
+    name: str = Field(pattern=NAMES)
     roles: list[str]
     sha256: str = Field(pattern=r"^[0-9a-fA-F]{64}$")
 

@@ -98,7 +98,9 @@ def test_dev_shows_the_console_on_a_free_port_when_the_usual_one_is_taken(place:
 
     assert healthy == (200, {"status": "ok"})
     assert urlsplit(url).port != 8230
-    assert "nobody is asked for a token" in (place.folder / "stderr.log").read_text()
+    told = (place.folder / "stderr.log").read_text()
+    assert "nobody is asked for a token" in told
+    assert f"another program has port 8230: the console listens at {url}; --port chooses its port" in told
 
 
 def test_dev_may_be_had_without_a_console(place: Place) -> None:
@@ -170,6 +172,7 @@ def test_a_name_that_no_line_can_have_is_refused(place: Place) -> None:
     refused = place.run("token", "A\nb", "--role", "view")
 
     assert (refused.code, refused.out) == (2, "")
+    assert "a name has 1 to 200 characters, no line breaks among them, and not: 'A\\nb'" in refused.err
 
 
 def test_tokens_of_the_file_are_asked_for(place: Place, tmp_path: Path) -> None:
