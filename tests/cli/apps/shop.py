@@ -71,6 +71,10 @@ finder = Agent("finder", "scripted:capped.json", "x", tools=[stock], limits=Limi
 failing = scripted("failing")
 flaky = scripted("flaky")
 
+buyer = scripted("buyer", reorder)
+chief = scripted("chief", buyer.as_tool("Buys what is missing."))
+boss = scripted("boss", chief.as_tool("Sees to it."))
+
 time.sleep(float(os.environ.get("SHOP_SLEEPS") or 0))
 if os.environ.get("SHOP_IS_BROKEN"):
     sys.modules[""].nothing  # noqa: B018 - fails here

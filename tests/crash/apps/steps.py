@@ -124,7 +124,7 @@ def call(name: str, **arguments: object) -> dict[str, object]:
     return {"tool": name, "arguments": arguments}
 
 
-def agent(name: str, *rounds: Sequence[dict[str, object]]) -> Agent:
+def agent(name: str, *rounds: Sequence[dict[str, object]], asks: Sequence[Agent] = ()) -> Agent:
     """Asks for these rounds of calls and answers "done"; each call of the model is an effect of its own."""
 
     def reply(request: ModelRequest) -> dict[str, Any]:
@@ -135,10 +135,14 @@ def agent(name: str, *rounds: Sequence[dict[str, object]]) -> Agent:
             return {"calls": list(rounds[position]), "seconds": seconds}
         return {"text": "done", "seconds": seconds}
 
-    return Agent(name, Script(reply), tools=[read, charge, pay, refund, block, close_streams, stumble])
+    asked = [each.as_tool(f"Asks the {each.name}.") for each in asks]
+    return Agent(name, Script(reply), tools=[read, charge, pay, refund, block, close_streams, stumble, *asked])
 
+
+helper = agent("helper", [call("read", key="a")], [call("refund", amount=1)])
 
 agents = [
+    agent("chief", [call("helper", message="go"), call("helper", message="go on")], asks=[helper]),
     agent("reader", [call("read", key="a")]),
     agent("reader-of-two", [call("read", key="a"), call("read", key="b")]),
     agent("charger", [call("charge", amount=1)]),
