@@ -26,6 +26,7 @@ class Waiting:
     call: str
     agent: str
     tenant: str | None
+    parent: str | None
     digest: str
     asked_at: datetime
     expires_at: datetime | None
@@ -99,6 +100,7 @@ def _waiting(item: InboxItem, person: Person) -> Waiting:
         call=item.call,
         agent=item.agent,
         tenant=item.tenant,
+        parent=item.parent,
         digest=item.digest,
         asked_at=item.asked_at,
         expires_at=item.expires_at,

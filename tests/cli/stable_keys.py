@@ -3,12 +3,12 @@
 JOB = {
     "status", "answer", "output", "findings", "requires_human", "summary", "not_done", "citations", "usage", "error",
     "job", "agent", "state", "rounds", "tool_calls", "pending", "decided", "history_events", "history_bytes",
-    "tenant", "tags",
+    "tenant", "tags", "parent", "root", "lent", "children",
 }  # fmt: skip
 
-ROW = {"job", "agent", "state", "status", "started_at", "ended_at", "problem", "tenant", "tags"}
+ROW = {"job", "agent", "state", "status", "started_at", "ended_at", "problem", "tenant", "tags", "parent", "root"}
 
 CALL = {
     "job", "call", "kind", "agent", "tool", "arguments", "digest", "preview", "why", "asked_at", "expires_at",
-    "allowed", "problem", "approvers", "quorum", "approved_by", "escalated", "risk", "tenant",
+    "allowed", "problem", "approvers", "quorum", "approved_by", "escalated", "risk", "tenant", "parent", "root",
 }  # fmt: skip

@@ -132,3 +132,30 @@ def test_calls_left_are_the_fewest_of_both_and_never_below_none(
     allowance.spend(Usage(tool_calls=2))
 
     assert allowance.calls_left() == left
+
+
+def test_a_share_is_of_what_is_left_where_least_is_left_and_time_is_not_divided() -> None:
+    job = state(Limits(tool_calls=9, tokens=1000, seconds=60), total=Limits(rounds=None, tool_calls=None, tokens=700))
+    allowance = Allowance(job, NOON)
+    allowance.spend(Usage(input_tokens=300, tool_calls=1))
+    allowance.stop_clock(after(10))
+
+    assert allowance.share(2, 3) == Limits(rounds=None, tool_calls=2, tokens=200, seconds=50)
+
+
+def test_a_share_of_nothing_is_nothing_and_of_no_limit_no_limit() -> None:
+    job = state(Limits(rounds=3, tool_calls=2, cost_usd=1.0))
+    allowance = Allowance(job, NOON)
+    allowance.spend(Usage(cost_usd=1.5))
+
+    assert allowance.share(1, 5) == Limits(rounds=None, tool_calls=0, cost_usd=0.0)
+
+
+def test_what_was_lent_is_a_limit_of_this_message() -> None:
+    job = state()
+    job.lent = Limits(rounds=None, tool_calls=3, tokens=100)
+    allowance = Allowance(job, NOON)
+    allowance.spend(Usage(input_tokens=100, tool_calls=1))
+
+    assert allowance.calls_left() == 2
+    assert allowance.reached(NOON) == "hit_token_cap"
