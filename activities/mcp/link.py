@@ -33,6 +33,7 @@ class Link:
     def __init__(self, server: McpServer, folder: Path) -> None:
         self.server, self._folder = server, folder
         self._session: Session | None = None
+        self._kept: set[Session] = set()
         self._opening: asyncio.Task[Session] | None = None
         self._listing = asyncio.Lock()
         self._listed: list[Any] = []
@@ -87,7 +88,7 @@ class Link:
     async def _open(self) -> Session:
         since = _now()
         try:
-            self._session = await Session.opened(self.server, self._folder)
+            self._session = await Session.opened(self.server, self._folder, self._kept)
         except Unreachable as error:
             self._failed(error, since)
             raise
@@ -120,9 +121,10 @@ class Link:
     async def close(self) -> None:
         if self._opening is not None:
             self._opening.cancel()
-            await asyncio.wait([self._opening])
-        if self._session is not None:
-            await self._session.close()
+        kept = list(self._kept)
+        for session in kept:
+            session.leave()
+        await asyncio.gather(*(session.closed() for session in kept))
 
 
 def _now() -> float:

@@ -49,17 +49,20 @@ class Session:
         self._client: Client | None = None
 
     @classmethod
-    async def opened(cls, server: McpServer, folder: Path) -> "Session":
-        """Connect, within the server's time. Raises `Unreachable`, which says why, and what to do."""
+    async def opened(cls, server: McpServer, folder: Path, kept: "set[Session]") -> "Session":
+        """Connect, within the server's time. Raises `Unreachable`, which says why, and what to do.
+
+        The session is in `kept` until it is closed, also one that did not come to be: a child may take seconds to end.
+        """
         try:
             session = cls(server, folder, Secrets(server))
         except MissingSecret as error:
             raise Unreachable(str(error)) from None
+        kept.add(session)
+        session._keeper.add_done_callback(lambda _: kept.discard(session))
         await asyncio.wait([session._ready], timeout=server.timeout)
         if not session._ready.done():
-            session.end()
-            session._keeper.cancel()
-            session._ready.cancel()
+            session.leave()
             raise Unreachable(f"it did not answer within {server.timeout:g} seconds{session._words()}")
         session._ready.result()
         return session
@@ -72,8 +75,16 @@ class Session:
         """It is not to be used any more, and closes by itself."""
         self._end.set()
 
-    async def close(self) -> None:
+    def leave(self) -> None:
+        """Close it, also if it is still being opened."""
         self.end()
+        if not self._ready.done():
+            # Once only: a second cancellation would break into the end of a child, which would go on then.
+            self._ready.cancel()
+            self._keeper.cancel()
+
+    async def closed(self) -> None:
+        """Wait until nothing of it is left."""
         await asyncio.wait([self._keeper])
 
     async def _keep(self) -> None:

@@ -215,6 +215,23 @@ async def test_closing_ends_the_child(desk: Desk) -> None:
     assert not is_alive(desk.pids[0])
 
 
+async def test_closing_ends_a_child_that_never_answered_too(desk: Desk) -> None:
+    agent = desk.agent(desk.server(mode="hang-start", timeout=2.0))
+    await desk.servers.equip(agent)
+    started = await until(_pids(desk))
+
+    await desk.servers.close()
+
+    assert [pid for pid in started if is_alive(pid)] == []
+
+
+def _pids(desk: Desk) -> Callable[[], Awaitable[list[int]]]:
+    async def ask() -> list[int]:
+        return desk.pids
+
+    return ask
+
+
 async def test_a_server_gets_a_small_environment(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "not for servers")
 
