@@ -58,8 +58,8 @@ class Family:
         return ends
 
     async def _work(self, call: CallState, errand: Errand, beside: int) -> ToolReply:
-        if self._recalled:
-            return _not_started(errand, "the job was cancelled")
+        if self._recalled or self._state.stop_by is not None:
+            return _not_started(errand, "the job that asks is being ended")
         id_ = f"{workflow.info().workflow_id}.{call.call.id}"
         if len(id_.encode()) > ID_BYTES:
             return _not_started(errand, f"its id would have {len(id_.encode())} bytes, at most {ID_BYTES} are possible")
@@ -121,7 +121,7 @@ class Family:
         """Charge what the child spent, however it ended, and say what it came to."""
         if end is None:
             self._allowance.spend(Usage(unmeasured=1))
-            self._ended(id_, "failed")
+            self._ended(id_, "cancelled" if self._recalled else "failed")
             return ToolReply(status="error", content=words.CHILD_LOST.format(agent=errand.agent, job=id_, why=why))
         self._allowance.spend(end.outcome.usage)
         self._ended(id_, end.outcome.status)

@@ -8,9 +8,9 @@ import click
 from surefoot.account import me, my_roles
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
-from surefoot.cli.follow import arguments_from
 from surefoot.cli.output import say
 from surefoot.cli.pages import call_text
+from surefoot.cli.questions import arguments_from
 from surefoot.cli.session import Session, app_option, json_option, session
 from surefoot.errors import DecisionRefused, NoWorker
 from surefoot.job import Applied, Job

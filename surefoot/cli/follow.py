@@ -4,30 +4,28 @@ While a question is open the job is looked at: when somebody else decides, the q
 """
 
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Collection, Coroutine, Sequence
 from typing import Any, Literal, TypeVar
 
-import click
 from rich.console import Console
 
-from surefoot.account import me, my_roles
-from surefoot.cli import exits, prompts
+from surefoot.account import me
+from surefoot.cli import exits, prompts, questions
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.output import say
 from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
+from surefoot.cli.questions import Word
 from surefoot.descendants import descendants
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
 from surefoot.job import POLL_SECONDS, Job
 from surefoot.retries import list_retries
 from surefoot.texts import quoted
-from workflows.contracts import Audit, Decision, Entry, JobView, JsonObject, Pending, Resolution, Turn
+from workflows.contracts import Audit, Decision, Entry, JobView, Turn
 from workflows.words import DONE
 
 Approval = Literal["ask", "none", "all"]
-Word = Decision | Resolution
 T = TypeVar("T")
 LOOK_SECONDS = 1.0
 """How often the job is looked at while a question is open, since a person may take hours, and for failed attempts."""
@@ -148,14 +146,14 @@ class Watcher:
         pending = mine[0]
         if self._approval == "all" and pending.kind == "decision":
             say(f"approved by --approve all: {pending.tool} ({pending.call})")
-            return await self._send(job, _approval(pending))
+            return await self._send(job, questions.approval(pending))
         if not self._interactive:
             return False
         self.asked = {(job.id, pending.call)}
         print_pending(err(), job.id, pending)
         prompts.forget_typed()
         try:
-            word = await self._unless_decided(job, pending.call, _asked(pending))
+            word = await self._unless_decided(job, pending.call, questions.asked(pending))
         except prompts.EndOfInput:
             say("")
             return False
@@ -208,55 +206,3 @@ def _ends_with_answer(entries: Sequence[Entry], view: JobView) -> bool:
     """Is the last of these the job's answer, or may it still become that?"""
     last = entries[-1] if entries else None
     return isinstance(last, Turn) and not last.calls and (view.outcome is None or bool(view.outcome.answer))
-
-
-def _approval(pending: Pending) -> Decision:
-    roles = {"roles": my_roles()} if my_roles() else {}
-    return Decision(call=pending.call, digest=pending.digest, choice="approve", by=me(), **roles)
-
-
-async def _asked(pending: Pending) -> Word:
-    """The person's word on a call. Raises `EndOfInput`."""
-    if pending.kind == "unknown_outcome":
-        return await _asked_outcome(pending)
-    choice = await prompts.choose("[a]pprove, [e]dit and approve, a[n]swer in its place, [d]eny?", "aend")
-    decision = _approval(pending)
-    if choice == "e":
-        return decision.model_copy(update={"arguments": await _edited(pending)})
-    if choice == "n":
-        return decision.model_copy(update={"choice": "answer", "text": await prompts.line("answer: ")})
-    if choice == "d":
-        return decision.model_copy(update={"choice": "deny", "text": await prompts.line("reason: ") or None})
-    return decision
-
-
-async def _asked_outcome(pending: Pending) -> Resolution:
-    choice = await prompts.choose("it [h]appened, it did [n]ot, or [g]ive up?", "hng")
-    if choice == "h":
-        return Resolution(call=pending.call, choice="happened", result=await prompts.line("result: "), by=me())
-    return Resolution(call=pending.call, choice="not_happened" if choice == "n" else "give_up", by=me())
-
-
-async def _edited(pending: Pending) -> JsonObject:
-    while True:
-        shown = json.dumps(pending.arguments, ensure_ascii=False)
-        text = await prompts.line(f"arguments as JSON [{shown}]: ")
-        try:
-            return arguments_from(text) if text.strip() else pending.arguments
-        except click.UsageError as error:
-            say(error.message)
-
-
-def arguments_from(text: str | bytes) -> JsonObject:
-    """Arguments that a person wrote; raises `click.UsageError`."""
-    try:
-        value = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"the arguments are no JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise click.UsageError(f"the arguments must be a JSON object, not {type(value).__name__}")
-    return value
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number in JSON")

@@ -8,8 +8,8 @@ import pytest
 
 from activities.apps import App
 from activities.providers.scripted import Script
-from surefoot.cli.follow import arguments_from
 from surefoot.cli.models import check_models
+from surefoot.cli.questions import arguments_from
 from surefoot.cli.run import limits_from
 from tests.cli.running import APPS, Place, until
 from workflows.contracts import Limits

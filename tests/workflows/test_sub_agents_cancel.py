@@ -1,7 +1,11 @@
 """A family that is cancelled, stopped or paused: what reaches the children, and what their parent says of them."""
 
 import asyncio
+import threading
+from collections import Counter
 
+from activities.agents import Agent
+from activities.providers.scripted import Script
 from activities.tools import tool
 from surefoot.job import Job
 from tests.conftest import Host
@@ -103,6 +107,31 @@ async def test_a_stop_lets_children_say_what_they_have(host: Host) -> None:
     assert (outcome.status, its.status, told.status) == ("cancelled", "cancelled", "ok")
     assert "the tools returned hold: held" in (its.answer or "")
     assert its.answer in told.content.splitlines()
+
+
+async def test_a_stop_while_policy_is_asked_starts_no_child(host: Host) -> None:
+    looks_at_it, let_go, asked_for = Flag(), threading.Event(), Counter[str]()
+
+    def rule(message: str) -> str:
+        asked_for[message] += 1
+        if asked_for[message] == 2:  # the first time was with the turn
+            looks_at_it.set()
+            let_go.wait(4)
+        return "allow"
+
+    ask = researcher({"text": "x"}).as_tool("Asks.", policy=rule)
+    async with host(Agent("desk", Script([calls(call("researcher", message="go"))]), tools=[ask])) as client:
+        job = await client.start("desk", "go")
+        await looks_at_it.wait()
+        await job.stop(by="ann")
+        await until(job.audit, lambda deeds: [each.deed for each in deeds] == ["stopped"])
+        let_go.set()
+        outcome = await soon(job)
+        (told,) = results(await job.transcript())
+        view = await job.view()
+
+    assert (outcome.status, told.status, view.children) == ("cancelled", "error", [])
+    assert told.content.endswith("Nothing was executed.")
 
 
 async def test_a_pause_of_the_parent_lets_a_child_go_on(host: Host) -> None:
