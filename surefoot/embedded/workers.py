@@ -59,7 +59,10 @@ def alive(settings: Settings, queue: str) -> bool:
 
 def running(settings: Settings, queue: str) -> list[WorkerRecord]:
     """The workers of this queue that are up, as far as they have said what they are."""
-    places = [place for place in Home(settings.home).workers(queue) if locks.is_held(place.lock)]
+    try:
+        places = [place for place in Home(settings.home).workers(queue) if locks.is_held(place.lock)]
+    except OSError:  # a home that can't be looked into has none; whoever starts something there is told why
+        return []
     return [record for place in places if (record := read(place.record)) is not None]
 
 
