@@ -20,7 +20,7 @@ NOWHERE = "http://127.0.0.1:1"
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "shpo", "x"], "There is no agent 'shpo'. Did you mean 'shop'? The app has: bank, capped"),
+        (["run", "shpo", "x"], "There is no agent 'shpo'. Did you mean 'shop'? The app has: bank, boss"),
         (["run", "plain", ""], "the input is empty"),
         (["run", "plain", "-"], "the input is empty"),
         (["run", "plain", "x", "--id", "ü" * 501], "--id has to have 1 to 1000 bytes, this one has 1002"),
