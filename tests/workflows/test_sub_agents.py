@@ -18,7 +18,7 @@ from tests.conftest import QUICK, Host
 from tests.replaying import assert_replays
 from tests.waiting import until
 from tests.workflows.families import DONE, child, child_waits, desk, has_child, researcher
-from tests.workflows.gated import Ledger, results, waiting
+from tests.workflows.gated import Ledger, cli, results, waiting
 from tests.workflows.scripting import call, calls, kinds, looks
 from workflows import policies
 from workflows.contracts import ChildJob, Limits, Resolution
@@ -152,6 +152,24 @@ async def test_a_child_whose_id_is_taken_is_an_error_and_never_a_failing_task(ho
     assert (outcome.status, told.status, view.children) == ("complete", "error", [])
     assert told.content.startswith("The agent researcher could not be started: ")
     assert told.content.endswith("Nothing was executed.")
+
+
+async def test_a_parent_that_is_reset_does_not_start_its_child_again(host: Host) -> None:
+    asked = researcher({"text": "it is a"})
+    async with host(desk(asked)) as client:
+        job = await client.start("desk", "go")
+        before = await job.outcome()
+        code, said = await cli(
+            client, "workflow", "reset", "--workflow-id", job.id, "--type", "FirstWorkflowTask", "--reason", "test"
+        )
+        after = await job.outcome()
+        (told,) = results(await job.transcript())
+        runs = [run async for run in client.temporal.list_workflows(f"WorkflowId = '{job.id}.c1-1'")]
+
+    assert code == 0, said
+    assert before.answer == "they say: it is a"
+    assert (after.status, told.status, len(runs)) == ("complete", "error", 1)
+    assert told.content.startswith("The agent researcher could not be started: ")
 
 
 async def test_a_child_whose_id_would_be_too_long_is_an_error(host: Host) -> None:
