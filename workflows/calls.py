@@ -277,6 +277,8 @@ class Calls:
         for call, reply in await self.flight.recall():
             if call is not None and reply is not None and reply.errand is None:
                 self.take_reply(call, reply)
+            elif call is not None and call.plan.kind == "agent":
+                call.phase = "queued"  # it was being looked at, and no child was started for it
             elif call is None:
                 self.allowance.spend(Usage(failed_attempts=1, unmeasured=1))
         await self.previews.end()
