@@ -148,7 +148,7 @@ SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
     "caller": [calls(call("desk_add", a=1, b=2), call("desk_issue_create_c3b580", title="x"), call("desk_fail")), DONE],
     "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
 }  # fmt: skip
-ERRANDS = calls(call("reader", message="read"), call("writer", message="save"))
+ERRANDS = calls(call("answerer", message="say"), call("writer", message="save"))
 ENDED_ONE = {"c1-1": "complete", "c1-2": None}
 HOOK = Webhook("http://127.0.0.1:9", name="hook", format="slack")
 """Told of the jobs of one agent; its URL is that of the endpoint which is up for a scenario."""
@@ -173,7 +173,7 @@ def agents() -> list[Agent]:
         )
         for name, replies in SCRIPTS.items()
     ]
-    asked = [agent.as_tool(f"Asks the {agent.name}.") for agent in plain if agent.name in ("reader", "writer")]
+    asked = [agent.as_tool(f"Asks the {agent.name}.") for agent in plain if agent.name in ("answerer", "writer")]
     return [*plain, Agent("chief", Script([ERRANDS, DONE, DONE]), tools=asked)]
 
 
@@ -395,6 +395,9 @@ async def sub_agents_cancelled(client: Client) -> Job:
 async def _asking_child(client: Client) -> tuple[Job, Job]:
     """A job with two children, and the one of them that waits for decisions when the other has ended."""
     job = await client.start("chief", "go")
+    # The server is asked until both are there: a worker without a cache has no time for them while it is queried.
+    await until(client.inbox, lambda items: any(item.parent == job.id for item in items))
+    await client.job(f"{job.id}.c1-1").outcome()
     await until(job.view, lambda seen: {each.call: each.status for each in seen.children} == ENDED_ONE)
     asking = client.job(f"{job.id}.c1-2")
     await until(asking.view, waits)
