@@ -8,6 +8,7 @@ it must, since it gives up an activity that it hears nothing of.
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -173,6 +174,12 @@ class Attempt:
             non_retryable=not again,
             next_retry_delay=timedelta(seconds=delay) if delay is not None and again else None,
         )
+
+
+def took(since: float, attempt: int) -> dict[str, float | int]:
+    """How long a step took since `since` (by `time.monotonic`), and at which attempt, if not at the first: as kept."""
+    seconds = round(time.monotonic() - since, 3)
+    return {"seconds": seconds, "attempts": attempt} if attempt > 1 else {"seconds": seconds}
 
 
 def _ledger(details: list[object]) -> Ledger:

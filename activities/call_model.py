@@ -19,7 +19,7 @@ from temporalio.exceptions import ApplicationError
 from activities import citations
 from activities.agents import Agent
 from activities.apps import App
-from activities.attempts import Attempt
+from activities.attempts import Attempt, took
 from activities.errors import UnknownAgent
 from activities.explain import said
 from activities.mcp.servers import McpServers
@@ -165,7 +165,8 @@ class ModelCaller:
             # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
             log.exception("unclassified failure of model call %s in job %s", request.turn, attempt.info.workflow_id)
             await self._fail(attempt, type(error).__name__, said(error), True, None)
-        timed = turn.model_copy(update=_timed(since, attempt.info.attempt))
+        now = datetime.now(UTC).replace(microsecond=0)
+        timed = turn.model_copy(update={"at": now, **took(since, attempt.info.attempt)})
         return Answer(self._priced(timed, request.turn, provider, model), _instead_of(attempt, models, place))
 
     async def _failed(
@@ -228,12 +229,6 @@ def _instead_of(attempt: Attempt, models: Sequence[Model], place: int) -> list[s
         f"{shown(model)} ({troubles.get(str(number), 'out of order a moment before, for another call')})"
         for number, model in enumerate(models[:place])
     ]
-
-
-def _timed(since: float, attempt: int) -> dict[str, object]:
-    """When an answer came and how long it took; at which attempt, if not at the first."""
-    at = datetime.now(UTC).replace(microsecond=0)
-    return {"at": at, "seconds": round(time.monotonic() - since, 3), **({"attempts": attempt} if attempt > 1 else {})}
 
 
 def _with_citations(reply: ModelReply, told: Sequence[Entry]) -> ModelReply:

@@ -17,7 +17,7 @@ from activities.agents import Agent
 from activities.any_tool import AnyTool
 from activities.apps import App
 from activities.artifacts import Artifacts
-from activities.attempts import Attempt
+from activities.attempts import Attempt, took
 from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError, UnknownAgent
 from activities.explain import cut, said
 from activities.mcp.fate import EndUnseen, Unreachable
@@ -82,7 +82,7 @@ class ToolRunner:
                 await attempt.mark_started()
             since = time.monotonic()
             reply = await self._call(attempt, agent, tool, request, ready)
-            return _timed(reply, since, attempt.info.attempt)
+            return reply.model_copy(update=took(since, attempt.info.attempt))
 
     async def _find(self, request: RunTool | CheckArguments) -> tuple[Agent, AnyTool] | str:
         """The agent and the tool as this worker has them now, or why it has not: a deploy may have removed either."""
@@ -197,7 +197,7 @@ class ToolRunner:
             if _being_cancelled():
                 raise
             return ToolReply(status="error", content=f"The tool failed: {type(error).__name__}: {said(error)}")
-        return _timed(self._keep(context, tool, await self._rendered(value)), since, 1)
+        return self._keep(context, tool, await self._rendered(value)).model_copy(update=took(since, 1))
 
     @activity.defn
     async def describe_call(self, request: DescribeCall) -> CallDescription:
@@ -227,12 +227,6 @@ class ToolRunner:
         if verdict == "deny":
             return ArgumentsCheck(problem=f"policy denies this: {why}")
         return ArgumentsCheck(digest=digest(tool.name, request.arguments))
-
-
-def _timed(reply: ToolReply, since: float, attempt: int) -> ToolReply:
-    """The reply with how long the call took; at which attempt, if not at the first."""
-    seconds = round(time.monotonic() - since, 3)
-    return reply.model_copy(update={"seconds": seconds, **({"attempts": attempt} if attempt > 1 else {})})
 
 
 def _context(agent: Agent, tool: AnyTool, call: str, attempt: int, cancelled: Callable[[], bool]) -> ToolContext:

@@ -30,8 +30,7 @@ class StandIns:
 
     def choose(self, models: Sequence[Model]) -> int:
         """The place of the model to ask: the first that is in order, or else the one that may be so soonest."""
-        now = time.monotonic()
-        waits = [max(0.0, self._until.get(name_of(model), 0.0) - now) for model in models]
+        waits = [self._wait(model) for model in models]
         return waits.index(min(waits))
 
     def fails(self, model: Model, error: ModelError) -> None:
@@ -41,8 +40,11 @@ class StandIns:
 
     def has_other(self, models: Sequence[Model]) -> bool:
         """Whether one of these models is not known to be out of order."""
-        now = time.monotonic()
-        return any(self._until.get(name_of(model), 0.0) <= now for model in models)
+        return any(self._wait(model) == 0.0 for model in models)
+
+    def _wait(self, model: Model) -> float:
+        """Seconds for which this model is still passed over."""
+        return max(0.0, self._until.get(name_of(model), 0.0) - time.monotonic())
 
 
 def name_of(model: Model) -> str:
