@@ -14,9 +14,8 @@ from temporalio.client import WorkflowExecution
 
 from surefoot.errors import SurefootError, Unreadable, WrongValue
 from surefoot.job import Job
-from surefoot.lists import ASKED_AT_ONCE, OUR_JOBS
+from surefoot.lists import ASKED_AT_ONCE, OUR_JOBS, conditions
 from surefoot.rpc import reaching
-from surefoot.texts import can_be_asked_for
 from workflows.contracts import Pending, Record
 from workflows.showing import AGENT, ASKED_AT, PHASE, TENANT
 
@@ -58,12 +57,11 @@ async def list_inbox(
 
     Raises `WrongValue` for an `after` that no page ended with.
     """
-    query = f"{OUR_JOBS} AND ExecutionStatus = 'Running' AND {PHASE.name} IN ('waiting', 'paused')"
-    for key, value in ((AGENT, agent), (TENANT, tenant)):
-        if value is not None:
-            if not can_be_asked_for(value):
-                return InboxPage(items=[])
-            query += f" AND {key.name} = '{value}'"
+    found = conditions([(AGENT, agent), (TENANT, tenant)])
+    if found is None:
+        return InboxPage(items=[])
+    waits = [OUR_JOBS, "ExecutionStatus = 'Running'", f"{PHASE.name} IN ('waiting', 'paused')"]
+    query = " AND ".join([*waits, *found])
     since, passed = _place(after)
     with reaching("?"):
         waiting, whole = await _oldest(temporal, query, since, passed, jobs)

@@ -1,5 +1,6 @@
 """The list of jobs, from what the server itself keeps of them: no job is asked, and no worker need be up."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,10 @@ ENDS = {
     WorkflowExecutionStatus.CANCELED: "cancelled",
     WorkflowExecutionStatus.TIMED_OUT: "failed",
 }
+
+
+Wanted = tuple[SearchAttributeKey[Any], str | None]
+"""A search attribute, and what it has to be; None: anything."""
 
 
 class JobRow(Record):
@@ -55,21 +60,23 @@ class JobFilter(Record):
     def query(self) -> str | None:
         """The same in the server's own language; None if no job can be so. `state` has to be looked at again."""
         wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
-        given: list[tuple[SearchAttributeKey[Any], str | None]] = [
-            (AGENT, self.agent),
-            (STATUS, self.status),
-            (TENANT, self.tenant),
-            (TAGS, self.tag),
-        ]
+        given: list[Wanted] = [(AGENT, self.agent), (STATUS, self.status), (TENANT, self.tenant), (TAGS, self.tag)]
         if self.state is not None and self.state != "ended":
             wanted.append("ExecutionStatus = 'Running'")
             given.append((PHASE, self.state))
-        for key, value in given:
-            if value is not None:
-                if not can_be_asked_for(value):
-                    return None
-                wanted.append(f"{key.name} = '{value}'")
-        return " AND ".join(wanted)
+        found = conditions(given)
+        return None if found is None else " AND ".join([*wanted, *found])
+
+
+def conditions(given: Sequence[Wanted]) -> list[str] | None:
+    """In the server's own language, that a job is as each value says that is not None; None if no job can be so."""
+    found: list[str] = []
+    for key, value in given:
+        if value is not None:
+            if not can_be_asked_for(value):
+                return None
+            found.append(f"{key.name} = '{value}'")
+    return found
 
 
 async def list_jobs(temporal: Temporal, wanted: JobFilter, *, limit: int) -> list[JobRow]:

@@ -1,5 +1,7 @@
 """Forms by which people start a job and tell it something. Each leads back to the page of the job."""
 
+from collections.abc import Awaitable, Callable
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -8,6 +10,10 @@ from surefoot.console.rendering import job_url
 from surefoot.errors import JobConflict, JobEnded, JobRunning, SurefootError
 from surefoot.http.people import Person
 from surefoot.http.problems import Refusal, problem_of
+from surefoot.job import Job
+
+Tell = Callable[[Request, str, Form, Person], Awaitable[str]]
+"""Tells a job something; the job whose page is shown then."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -67,24 +73,14 @@ async def _say(request: Request, job: str, form: Form, person: Person) -> str:
     return job
 
 
-async def _pause(request: Request, job: str, _: Form, person: Person) -> str:
-    await client_of(request).job(job).pause(by=person.name)
-    return job
+def _plain(send: Callable[[Job, str], Awaitable[None]]) -> Tell:
+    """A word that needs nothing but who says it."""
 
+    async def tell(request: Request, job: str, _: Form, person: Person) -> str:
+        await send(client_of(request).job(job), person.name)
+        return job
 
-async def _resume(request: Request, job: str, _: Form, person: Person) -> str:
-    await client_of(request).job(job).resume(by=person.name)
-    return job
-
-
-async def _stop(request: Request, job: str, _: Form, person: Person) -> str:
-    await client_of(request).job(job).stop(by=person.name)
-    return job
-
-
-async def _cancel(request: Request, job: str, _: Form, person: Person) -> str:
-    await client_of(request).job(job).cancel(by=person.name)
-    return job
+    return tell
 
 
 async def _fork(request: Request, job: str, form: Form, person: Person) -> str:
@@ -110,4 +106,11 @@ def _text(form: Form) -> str:
     return text
 
 
-WORDS = {"say": _say, "pause": _pause, "resume": _resume, "stop": _stop, "cancel": _cancel, "fork": _fork}
+WORDS: dict[str, Tell] = {
+    "say": _say,
+    "pause": _plain(lambda job, by: job.pause(by=by)),
+    "resume": _plain(lambda job, by: job.resume(by=by)),
+    "stop": _plain(lambda job, by: job.stop(by=by)),
+    "cancel": _plain(lambda job, by: job.cancel(by=by)),
+    "fork": _fork,
+}
