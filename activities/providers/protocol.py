@@ -1,4 +1,4 @@
-"""What a model API is to Surefoot: one method that takes a request and returns a whole turn.
+"""What a model API is to Surefoot: one method that takes a request and returns a whole turn, streamed or not.
 
 An adapter never retries (Temporal does), never runs a tool, and raises only the errors of `errors.py`.
 """
@@ -21,6 +21,30 @@ class ToolDeclaration:
     schema: JsonObject
 
 
+class Live(Protocol):
+    """Where an adapter shows an answer while it comes in: for people who watch, never for the job.
+
+    Saying costs nothing and never fails. What was shown is void when the call fails; the next attempt shows anew.
+    """
+
+    def say(self, kind: Literal["text", "reasoning", "call"], text: str) -> None:
+        """The next piece of the answer's text or thinking; for `call` the name of a tool that it begins to call."""
+        ...
+
+
+class Kept(Protocol):
+    """What one attempt of a model call leaves to the next one, such as the id of an answer that is being made."""
+
+    @property
+    def value(self) -> str | None:
+        """What an earlier attempt of the same call kept, if any did."""
+        ...
+
+    async def keep(self, value: str) -> None:
+        """Keep it instead of what was kept before; durable once this returns."""
+        ...
+
+
 @dataclass(frozen=True)
 class ModelRequest:
     """One model call, in no provider's words.
@@ -28,6 +52,7 @@ class ModelRequest:
     `model` is the provider's own name of the model. `tool_choice` "none" forbids tools that stay declared
     (the closing call). `settings` go into the request body as they are (temperature, reasoning, store, …).
     `turn` numbers this call in the job, from 1; ids of the turn's calls derive from it.
+    With `live` the answer is streamed, if the API can; a stream that is silent for `idle_seconds` has timed out.
     """
 
     model: str
@@ -38,6 +63,9 @@ class ModelRequest:
     max_output_tokens: int | None = None
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
     turn: int = 1
+    live: Live | None = field(default=None, compare=False, repr=False)
+    kept: Kept | None = field(default=None, compare=False, repr=False)
+    idle_seconds: float = 300.0
 
 
 class Provider(Protocol):
