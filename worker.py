@@ -24,7 +24,7 @@ from temporalio.worker import Interceptor, Worker
 
 from activities.apps import App, load_app
 from activities.artifacts import Artifacts
-from activities.call_model import ModelCaller, Timing
+from activities.call_model import ModelCaller
 from activities.connection import NotConnected, logged_runtime, open_client
 from activities.containment import Contained
 from activities.deliver_notice import Notifier
@@ -37,6 +37,7 @@ from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
 from activities.threads import Threads
+from activities.timing import Timing
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
 from workflows.notice_delivery import NoticeDelivery

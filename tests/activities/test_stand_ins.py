@@ -9,11 +9,12 @@ from temporalio.exceptions import ApplicationError
 from activities import stand_ins
 from activities.agents import Agent
 from activities.apps import App
-from activities.call_model import ModelCaller, Timing
+from activities.call_model import ModelCaller
 from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.providers.errors import Overloaded, RateLimited
 from activities.providers.scripted import Script
+from activities.timing import Timing
 from activities.transcripts import Transcripts
 from tests.activities.heartbeats import Server, environment
 from tests.conftest import Host

@@ -1,0 +1,130 @@
+"""Asks one model of an agent's list, once, and says of a failure whether and when the next attempt may come.
+
+The provider's SDK does not retry; an attempt that fails here is counted, and Temporal repeats the activity.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from activities.agents import Agent
+from activities.attempts import Attempt, took
+from activities.explain import said
+from activities.models import Models
+from activities.providers.advice import setting_advice
+from activities.providers.errors import ContextTooLong, ModelError, TimedOut
+from activities.providers.prices import price
+from activities.providers.protocol import ModelRequest, Provider
+from activities.providers.schema_mode import SchemaMode
+from activities.stand_ins import OUT_OF_ORDER, Model, StandIns, shown
+from activities.timing import Timing
+from workflows.contracts import Turn
+
+log = logging.getLogger(__name__)
+LONGEST_DELAY = 300.0
+"""Longest wait that a provider may ask for, in seconds."""
+
+TROUBLE_CHARS = 300
+NO_TIME = 0.001
+"""Seconds; none at all would mean the retry policy's own interval."""
+
+AT_ONCE = "; the next one is asked at once"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A turn, and in place of which models of the list it came, with what was wrong with them."""
+
+    turn: Turn
+    instead_of: list[str]
+
+
+class ModelAsker:
+    """The models of one worker, and which of them are out of order."""
+
+    def __init__(self, models: Models, timing: Timing) -> None:
+        self._models, self._timing, self._stand_ins = models, timing, StandIns()
+
+    async def ask(
+        self, attempt: Attempt, agent: Agent, models: Sequence[Model], request: Callable[[str], ModelRequest]
+    ) -> Answer:
+        """The answer to `request`, which is made for a model's own name.
+
+        Raises `ContextTooLong`, since a shorter request may be what is due; all other failures end the attempt.
+        """
+        place = self._stand_ins.choose(models)
+        try:
+            provider, model = await self._models.ready(models[place])
+            if agent.tool_calling == "schema":
+                provider = SchemaMode(provider, agent.output.schema if agent.output else None)
+            wire = request(model)
+            since = time.monotonic()
+            async with asyncio.timeout(agent.model_timeout):
+                turn = await provider.complete(wire)
+        except ContextTooLong:
+            raise
+        except ModelError as error:
+            await self._failed(attempt, agent, models, place, error)
+        except TimeoutError:
+            late = TimedOut(f"no answer within {agent.model_timeout:g} seconds")
+            await self._failed(attempt, agent, models, place, late)
+        except Exception as error:
+            # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
+            log.exception("unclassified failure of a model call in job %s", attempt.info.workflow_id)
+            await self.fail(attempt, type(error).__name__, said(error), True)
+        now = datetime.now(UTC).replace(microsecond=0)
+        timed = turn.model_copy(update={"at": now, "number": wire.turn, **took(since, attempt.info.attempt)})
+        return Answer(_priced(timed, provider, model), _instead_of(attempt, models, place))
+
+    async def _failed(
+        self, attempt: Attempt, agent: Agent, models: Sequence[Model], place: int, error: ModelError
+    ) -> NoReturn:
+        """Try again: another model of the list at once, if this one is out of order and there is one."""
+        told, kind = said(error) + setting_advice(error, agent.settings), type(error).__name__
+        if len(models) == 1 or not isinstance(error, OUT_OF_ORDER):
+            await self.fail(attempt, kind, told, error.retryable, error.delay)
+        self._stand_ins.fails(models[place], error)
+        attempt.ledger.troubles[str(place)] = f"{kind}: {told}"[:TROUBLE_CHARS]
+        others = self._stand_ins.has_other(models)
+        log.warning("model %s is out of order (%s: %s)%s", shown(models[place]), kind, told, AT_ONCE if others else "")
+        allowed = self._timing.model_attempts * len(models)
+        if others:
+            await attempt.fail(kind, told, allowed=allowed, retry=True, delay=NO_TIME)
+        await self.fail(attempt, kind, told, error.retryable, error.delay, allowed=allowed)
+
+    async def fail(
+        self,
+        attempt: Attempt,
+        kind: str,
+        message: str,
+        retry: bool,
+        delay: float | None = None,
+        *,
+        allowed: int | None = None,
+    ) -> NoReturn:
+        """Let Temporal try again, after the provider's own delay if it named one, with jitter if it did not."""
+        wait = self._timing.retry_seconds * 2 ** min(attempt.ledger.failures, 6) * random.uniform(0.5, 1.0)
+        delay = min(delay if delay and delay > 0 else wait, LONGEST_DELAY)
+        allowed = self._timing.model_attempts if allowed is None else allowed
+        await attempt.fail(kind, message, allowed=allowed, retry=retry, delay=delay)
+
+
+def _priced(turn: Turn, provider: Provider, model: str) -> Turn:
+    # An adapter that knows more than the counts say has priced its turn itself.
+    cost = turn.usage.cost_usd or price(turn.usage, turn.model or model, provider.api)
+    usage = turn.usage.model_copy(update={"cost_usd": cost} if cost is not None else {"unmeasured": 1})
+    return turn.model_copy(update={"usage": usage})
+
+
+def _instead_of(attempt: Attempt, models: Sequence[Model], place: int) -> list[str]:
+    """The models before this one in the list, each with what is known of its trouble."""
+    troubles = attempt.ledger.troubles
+    return [
+        f"{shown(model)} ({troubles.get(str(number), 'out of order a moment before, for another call')})"
+        for number, model in enumerate(models[:place])
+    ]
