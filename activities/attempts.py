@@ -31,13 +31,14 @@ class Ledger:
     """`started`: the function was called at least once. `failures`: attempts that ended with an error of their own.
 
     `passed`: attempts on workers whose app does not have what the step needs. `troubles`: what was said of each model
-    of a list that was out of order, by its place.
+    of a list that was out of order, by its place. `kept`: what model adapters left to the next attempt (`kept.py`).
     """
 
     started: bool = False
     failures: int = 0
     passed: int = 0
     troubles: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
 
     def details(self) -> dict[str, Any]:
         """As a heartbeat carries it."""
@@ -83,6 +84,24 @@ class Attempt:
                 await self._record()
             raise
         self._awaits_mark = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server was seen to count on this attempt no longer."""
+        return self._over
+
+    async def keep(self, key: str, value: str | None) -> None:
+        """Leave a value to the attempts after this one, or none any more; durable once this returns.
+
+        Raises AttemptOver, or RPCError when the server can't be reached; the beats that follow carry it then.
+        """
+        if value is None:
+            self.ledger.kept.pop(key, None)
+        else:
+            self.ledger.kept[key] = value
+        if not self._awaits_mark:
+            activity.heartbeat(self.ledger.details())  # what the SDK holds back must not be older
+        await self._record()
 
     async def _record(self) -> None:
         async with self._sending:

@@ -8,13 +8,14 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
 from activities.agents import Agent
-from activities.attempts import Attempt, took
+from activities.attempts import Attempt, AttemptOver, took
 from activities.explain import said
+from activities.kept import KeptForModel
 from activities.models import Models
 from activities.providers.advice import setting_advice
 from activities.providers.errors import ContextTooLong, ModelError, TimedOut
@@ -62,11 +63,11 @@ class ModelAsker:
             provider, model = await self._models.ready(models[place])
             if agent.tool_calling == "schema":
                 provider = SchemaMode(provider, agent.output.schema if agent.output else None)
-            wire = request(model)
+            wire = replace(request(model), kept=KeptForModel(attempt, place, shown(models[place])))
             since = time.monotonic()
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
-        except ContextTooLong:
+        except (ContextTooLong, AttemptOver):
             raise
         except ModelError as error:
             await self._failed(attempt, agent, models, place, error)

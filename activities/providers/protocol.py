@@ -40,8 +40,12 @@ class Kept(Protocol):
         """What an earlier attempt of the same call kept, if any did."""
         ...
 
-    async def keep(self, value: str) -> None:
-        """Keep it instead of what was kept before; durable once this returns."""
+    async def keep(self, value: str | None) -> None:
+        """Keep it instead of what was kept before, None for nothing; durable once this returns."""
+        ...
+
+    async def wanted(self) -> bool:
+        """Asked when this attempt is cut short: may another one come for what was kept?"""
         ...
 
 
