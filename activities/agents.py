@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 from pydantic import JsonValue
 
 from activities.agent_tool import AgentTool, AgentToolOptions
+from activities.answer_check import Check, checked
 from activities.any_tool import AnyTool
 from activities.approval import Approval
 from activities.errors import DefinitionError
@@ -49,9 +50,10 @@ class Agent:
     mcp               servers whose tools it has as well: [McpServer("github", command=["npx", …])]
     policy            rules by tool name or pattern, beside the tools' own: {"refund": [deny_if(…)], "*": "ask"}
     cite              the answer must refer to the results that it rests on, by [#call id]
+    check             a function of a `FinalAnswer` that says what is wrong with it, or None
     tool_calling      "schema" for a model that can't call tools: each answer is JSON, by a schema made of the tools
     settings          go into the request body as they are: temperature, reasoning, …
-    output_retries    how often an answer that does not fit `output` is sent back
+    output_retries    how often an answer that does not fit `output`, or `check` refuses, is sent back
     model_timeout     seconds for one model call
     notify            webhooks that are told what comes up in its jobs: [Webhook("https://…")]
     closing_tokens    output tokens of the closing call's answer; a model that thinks gets more, to think with
@@ -72,6 +74,7 @@ class Agent:
         policy: Mapping[str, Rule | Sequence[Rule]] | None = None,
         approval: Mapping[str, Approval] | None = None,
         cite: bool = False,
+        check: Check | None = None,
         tool_calling: Literal["native", "schema"] = "native",
         max_output_tokens: int | None = None,
         settings: Mapping[str, JsonValue] | None = None,
@@ -102,6 +105,7 @@ class Agent:
         self.model_timeout = model_timeout
         self.closing_tokens = closing_tokens
         self.cite = cite
+        self.check = checked(where, check)
         self.tool_calling = tool_calling
         self.webhooks = checked_webhooks(where, notify)
         numbers = {

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import timedelta
 
+from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities import citations
 from activities.agents import Agent
+from activities.answer_check import final_answer, problem_of
 from activities.apps import App
 from activities.attempts import Attempt
 from activities.errors import UnknownAgent
@@ -93,7 +95,7 @@ class ModelCaller:
             told = [entry for entry in entries if not isinstance(entry, Audit)]
             agent = (await self._servers.equip(agent)).agent
             answer = await self._ask(attempt, agent, request, citations.marked(told) if agent.cite else told)
-            reply = await self._reply(agent, request, answer, info.attempt - 1)
+            reply = await self._reply(agent, request, answer, told, info.attempt - 1)
             return _with_citations(reply, told) if agent.cite and not answer.turn.calls else reply
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Answer:
@@ -117,18 +119,32 @@ class ModelCaller:
         except ContextTooLong as error:
             await self._asker.fail(attempt, type(error).__name__, said(error), error.retryable)
 
-    async def _reply(self, agent: Agent, request: CallModel, answer: Answer, lost: int) -> ModelReply:
+    async def _reply(
+        self, agent: Agent, request: CallModel, answer: Answer, told: Sequence[Entry], lost: int
+    ) -> ModelReply:
         """`lost` counts earlier attempts, failed or interrupted: each of them may have been charged for."""
         turn = answer.turn
         plans = await plan_calls(agent, turn.calls, self._threads)
         checked: dict[str, object] = {}
-        if agent.output is not None and not turn.calls and not request.closing:
-            checked = _check_output(agent, turn.text)
+        if not turn.calls and not request.closing:
+            checked = await self._checked(agent, turn.text, told)
         if lost:
             checked["failed_attempts"] = lost
         if answer.instead_of:
             checked["instead_of"] = answer.instead_of
         return ModelReply(turn=turn, plans=plans, **checked)
+
+    async def _checked(self, agent: Agent, text: str, told: Sequence[Entry]) -> dict[str, object]:
+        """What the agent's output schema, and then its own check, say of a final answer."""
+        found: dict[str, object] = {}
+        output: JsonValue = None
+        if agent.output is not None:
+            output, problem = _output(agent, text)
+            found = {"output": output, "output_problem": problem}
+        if agent.check is None or found.get("output_problem") is not None or not text.strip():
+            return found  # the loop has words of its own for an empty answer
+        problem = await problem_of(agent.check, final_answer(text, output, told), self._threads)
+        return found if problem is None else {"output_problem": problem}
 
 
 def _with_citations(reply: ModelReply, told: Sequence[Entry]) -> ModelReply:
@@ -137,8 +153,7 @@ def _with_citations(reply: ModelReply, told: Sequence[Entry]) -> ModelReply:
     return reply.model_copy(update={name: value for name, value in found.items() if value})
 
 
-def _check_output(agent: Agent, answer: str) -> dict[str, object]:
+def _output(agent: Agent, answer: str) -> tuple[JsonValue, str | None]:
     if (size := len(answer.encode())) > OUTPUT_BYTES:
-        return {"output_problem": f"It has {size} bytes, at most {OUTPUT_BYTES} fit into an outcome."}
-    value, problem = agent.check_output(answer)
-    return {"output": value, "output_problem": problem}
+        return None, f"It has {size} bytes, at most {OUTPUT_BYTES} fit into an outcome."
+    return agent.check_output(answer)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from activities.agents import Agent as Agent
+    from activities.answer_check import FinalAnswer as FinalAnswer
     from activities.approval import Approval as Approval
     from activities.errors import OutcomeUnknown as OutcomeUnknown
     from activities.errors import ToolError as ToolError
@@ -31,6 +32,7 @@ _HOMES = {
     "Approval": "activities.approval",
     "Client": "surefoot.client",
     "Env": "activities.mcp.server",
+    "FinalAnswer": "activities.answer_check",
     "Job": "surefoot.job",
     "Limits": "workflows.contracts",
     "McpServer": "activities.mcp.server",

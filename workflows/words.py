@@ -55,7 +55,7 @@ EDITED_CHARS = 1_000
 TOO_LONG_ANSWER = "Your last answer was cut off at the output limit. Give a shorter one."
 EMPTY_ANSWER = "Your last answer was empty. Answer the question, or say what is missing."
 BAD_CITATION = "The references in your answer are not right: {problem}\nGive the same answer again with the right ones."
-BAD_OUTPUT = "Your answer does not have the form that was asked for: {problem}\nAnswer again in that form."
+BAD_OUTPUT = "Your answer can't be taken as it is: {problem}\nAnswer again, with that put right."
 
 
 def denied(by: str, reason: str | None) -> str:
