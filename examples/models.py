@@ -5,11 +5,13 @@
 
 import os
 
+from surefoot import Script
 
-def model(script: str) -> str:
-    """The model string of an example; `script` is a file in scripts/, next to the app file."""
+
+def model(script: str | Script) -> str | Script:
+    """The model of an example; `script` is a file in scripts/, next to the app file, or a script written in Python."""
     if os.environ.get("ANTHROPIC_API_KEY"):
         return "anthropic:claude-sonnet-4-6"
     if os.environ.get("OPENAI_API_KEY"):
         return "openai:gpt-5"
-    return f"scripted:scripts/{script}"
+    return f"scripted:scripts/{script}" if isinstance(script, str) else script
