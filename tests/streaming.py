@@ -30,6 +30,23 @@ class StreamServer:
     left: int = 0
 
 
+@dataclass
+class Heard:
+    """What an adapter showed of an answer while it came: a `Live`."""
+
+    pieces: list[tuple[str, str]] = field(default_factory=list)
+
+    def say(self, kind: Literal["text", "reasoning", "call"], text: str) -> None:
+        self.pieces.append((kind, text))
+
+    @property
+    def calls(self) -> list[str]:
+        return [text for kind, text in self.pieces if kind == "call"]
+
+    def joined(self, wanted: Literal["text", "reasoning"]) -> str:
+        return "".join(text for kind, text in self.pieces if kind == wanted)
+
+
 def cut(text: str | bytes, *sizes: int) -> list[bytes]:
     """The text in chunks of these sizes, again and again; by default of odd ones that split lines and letters."""
     return list(_cut(text.encode() if isinstance(text, str) else text, sizes or (1, 7, 3, 64, 2, 11, 255)))
@@ -68,11 +85,13 @@ async def serving(*streams: Stream) -> AsyncIterator[StreamServer]:
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     async with server:
         seen.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        yield seen
-        for writer in writers:
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
+        try:
+            yield seen
+        finally:
+            for writer in writers:
+                writer.close()
+                with suppress(ConnectionError):
+                    await writer.wait_closed()
 
 
 async def _read_request(reader: asyncio.StreamReader, seen: StreamServer) -> None:

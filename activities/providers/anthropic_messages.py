@@ -1,21 +1,25 @@
-"""Anthropic's Messages API as a provider, without streaming.
+"""Anthropic's Messages API as a provider.
 
 Bodies are posted and answers read as plain JSON through the SDK's client: the SDK's types would drop or alter
 blocks that they don't know. Importing this module does not import the SDK, which is slow.
 """
 
-import json
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
 from activities.providers.anthropic_answer import read_answer
 from activities.providers.anthropic_history import API
 from activities.providers.anthropic_request import build_request
+from activities.providers.anthropic_stream import assemble
 from activities.providers.classify import classify, classify_answer
+from activities.providers.error_body import read_body
 from activities.providers.errors import MalformedAnswer, Unauthenticated
 from activities.providers.protocol import ModelRequest
+from activities.providers.sse import answer_of
 from workflows.contracts import Turn
 
 if TYPE_CHECKING:
+    import httpx2
     from anthropic import AsyncAnthropic
 
 SECONDS: Final = 3600.0
@@ -61,34 +65,47 @@ class AnthropicMessages:
         )
 
     async def complete(self, request: ModelRequest) -> Turn:
+        response = await self._post(request)
+        if request.live is None:
+            answer = read_body(response.text)
+        else:
+            answer = await answer_of(
+                response, partial(assemble, model=request.model, live=request.live), request.idle_seconds
+            )
+        if isinstance(answer, str):
+            raise MalformedAnswer(f"{request.model} answered with no JSON: {answer[:200]!r}")
+        if isinstance(answer, dict) and answer.get("type") == "error":
+            raise classify_answer(None, response.headers, answer)
+        return read_answer(answer, request.turn, request.model)
+
+    async def _post(self, request: ModelRequest) -> "httpx2.Response":
+        """The answer, which is not read yet if the request is live."""
         import httpx2
+        from anthropic import AsyncStream
 
         if isinstance(self._client, Unauthenticated):
             raise Unauthenticated(str(self._client))
         body, betas = build_request(request)
+        streaming = request.live is not None
         try:
             response = await self._client.post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
-                body=body,
+                body={**body, "stream": True} if streaming else body,
                 options={
                     "headers": {"anthropic-beta": ",".join(betas)} if betas else {},
                     "timeout": SECONDS,
                     "max_retries": 0,
                 },
+                stream=streaming,
+                stream_cls=AsyncStream[object],
             )
         except Exception as error:
             # So the SDK says that it found no credentials, before it sends anything.
             if isinstance(error, TypeError) and "authentication method" in str(error):
                 raise Unauthenticated(_NO_KEY) from None
             raise classify(error) from None
-        try:
-            answer = json.loads(response.content)
-        except (ValueError, RecursionError):
-            raise MalformedAnswer(f"{request.model} answered with no JSON: {response.text[:200]!r}") from None
-        if isinstance(answer, dict) and answer.get("type") == "error":
-            raise classify_answer(None, response.headers, answer)
-        return read_answer(answer, request.turn, request.model)
+        return cast("httpx2.Response", response)
 
     async def close(self) -> None:
         if not isinstance(self._client, Unauthenticated):

@@ -18,8 +18,10 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
+    """The text with lone surrogates replaced by U+FFFD. Two that are a pair, as a stream may cut one, become one."""
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def clean_json(value: JsonValue, levels: int = MAX_DEPTH) -> JsonValue:

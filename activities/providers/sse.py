@@ -5,7 +5,7 @@ a connection that is closed however the reading ends. Silence is looked for in t
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from activities.providers.classify import classify
 from activities.providers.error_body import read_body, redact
-from activities.providers.errors import MalformedAnswer, TimedOut
+from activities.providers.errors import MalformedAnswer, ModelError, Overloaded, TimedOut
 from workflows.contracts import JsonObject
 
 if TYPE_CHECKING:
@@ -52,6 +52,30 @@ def is_stream(response: "httpx2.Response") -> bool:
     """Is this answer a stream? A server that does not know streaming sends its whole answer, and a proxy a page."""
     content_type = response.headers.get("content-type", "").lower()
     return not any(kind in content_type for kind in ("json", "html"))
+
+
+def ended_early(model: str, missing: str) -> ModelError:
+    """The error for a stream that ended without what ends an answer: whoever served it broke off."""
+    return Overloaded(f"the stream of {model} ended before {missing}: the answer is cut off, so nothing of it counts")
+
+
+async def answer_of(
+    response: "httpx2.Response", assemble: Callable[[AsyncIterator[Event]], Awaitable[JsonObject]], idle_seconds: float
+) -> JsonValue:
+    """What `assemble` makes of the events of an answer that was not read yet; its JSON or text if it is no stream.
+
+    Raises what `events` and `assemble` raise.
+    """
+    if is_stream(response):
+        async with events(response, idle_seconds) as stream:
+            return await assemble(stream)
+    try:
+        await response.aread()
+    except Exception as error:
+        raise classify(error) from None
+    finally:
+        await response.aclose()
+    return read_body(response.text)
 
 
 @asynccontextmanager
