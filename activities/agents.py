@@ -55,6 +55,8 @@ class Agent:
     settings          go into the request body as they are: temperature, reasoning, …
     output_retries    how often an answer that does not fit `output`, or `check` refuses, is sent back
     model_timeout     seconds for one model call
+    stream            whoever watches sees an answer while it comes; False asks for whole answers
+    idle_timeout      seconds for which a streamed answer may be silent
     notify            webhooks that are told what comes up in its jobs: [Webhook("https://…")]
     closing_tokens    output tokens of the closing call's answer; a model that thinks gets more, to think with
     """
@@ -80,6 +82,8 @@ class Agent:
         settings: Mapping[str, JsonValue] | None = None,
         output_retries: int = 2,
         model_timeout: float = 900.0,
+        stream: bool = True,
+        idle_timeout: float = 300.0,
         closing_tokens: int = 1000,
         notify: Sequence[Webhook] = (),
     ) -> None:
@@ -103,6 +107,8 @@ class Agent:
         self.settings = _settings(where, settings or {})
         self.output_retries = output_retries
         self.model_timeout = model_timeout
+        self.stream = _checked_stream(where, stream)
+        self.idle_timeout = idle_timeout
         self.closing_tokens = closing_tokens
         self.cite = cite
         self.check = checked(where, check)
@@ -112,6 +118,7 @@ class Agent:
             "max_output_tokens": (max_output_tokens, 1),
             "output_retries": (output_retries, 0),
             "model_timeout": (model_timeout, 1),
+            "idle_timeout": (idle_timeout, 1),
             "closing_tokens": (closing_tokens, 1),
         }
         _check_numbers(where, numbers)
@@ -258,6 +265,12 @@ def _check_numbers(where: str, numbers: Mapping[str, tuple[float | None, float]]
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
             raise DefinitionError(f"{where} has {name}={value!r}. Give a number of at least {least:g}.")
+
+
+def _checked_stream(where: str, stream: object) -> bool:
+    if not isinstance(stream, bool):
+        raise DefinitionError(f"{where} has stream={stream!r}. It is True, or False for whole answers only.")
+    return stream
 
 
 def _check_choices(

@@ -3,13 +3,14 @@
 Heartbeat details are the only thing that one attempt can hand to the next, and every heartbeat replaces them, so each
 carries the whole ledger. The SDK holds its heartbeats back and sends them late: one from before the mark would erase
 it. So until a write is marked, its beats go the mark's own way, one at a time; only then does the SDK send them, which
-it must, since it gives up an activity that it hears nothing of.
+it must, since it gives up an activity that it hears nothing of. Beats that show what a model says go the mark's way as
+well; one that the SDK held back may come after them, and whoever watches sees less for a moment.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
@@ -19,6 +20,8 @@ from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.service import RPCError, RPCStatusCode
+
+from activities.speech import Speech
 
 log = logging.getLogger(__name__)
 BEATS_PER_TIMEOUT = 3
@@ -64,6 +67,8 @@ class Attempt:
         self.ledger = _ledger(list(self.info.heartbeat_details))
         self.cancelled = False
         """Whether what runs should give up: the attempt is over, or its worker shuts down. Read from any thread."""
+        self.speech: Callable[[], Speech] | None = None
+        """What people who watch are shown, if anything; each beat carries it beside the ledger."""
         self._over = False
         self._awaits_mark = False
         self._sending = asyncio.Lock()
@@ -100,14 +105,39 @@ class Attempt:
         else:
             self.ledger.kept[key] = value
         if not self._awaits_mark:
-            activity.heartbeat(self.ledger.details())  # what the SDK holds back must not be older
+            activity.heartbeat(*self._details())  # what the SDK holds back must not be older
         await self._record()
+
+    async def show(self) -> bool:
+        """Send a beat now for the sake of `speech`; whether another one may follow. Never raises.
+
+        It is not cut short: a beat that was on its way could reach the server behind the next one, with an old ledger.
+        """
+        return await asyncio.shield(asyncio.ensure_future(self._shown()))
+
+    async def _shown(self) -> bool:
+        async with self._sending:
+            try:
+                await self._send()
+            except AsyncActivityCancelledError:
+                return False  # the SDK learns that too, and ends the attempt
+            except RPCError as error:
+                log.debug("what %s says was not shown: %s", self.info.activity_id, error)
+                return error.status != RPCStatusCode.NOT_FOUND
+        return True
+
+    async def _send(self) -> None:
+        handle = activity.client().get_async_activity_handle(task_token=self.info.task_token)
+        await handle.heartbeat(*self._details())
+
+    def _details(self) -> list[Any]:
+        shown = [] if self.speech is None else [self.speech()]
+        return [self.ledger.details(), *shown]
 
     async def _record(self) -> None:
         async with self._sending:
-            handle = activity.client().get_async_activity_handle(task_token=self.info.task_token)
             try:
-                await handle.heartbeat(self.ledger.details())
+                await self._send()
             except AsyncActivityCancelledError:
                 self._over = True
             except RPCError as error:
@@ -147,7 +177,7 @@ class Attempt:
     async def _beat(self, pause: float, work: asyncio.Task[Any] | None) -> None:
         while True:
             if not self._awaits_mark:
-                activity.heartbeat(self.ledger.details())
+                activity.heartbeat(*self._details())
             elif await self._has_ended():
                 if work is not None:
                     work.cancel()
@@ -184,7 +214,7 @@ class Attempt:
     async def _end(self, kind: str, message: str, *, again: bool, delay: float | None) -> NoReturn:
         if again:
             # The SDK sends what it holds back when an attempt fails: that must not be an older count.
-            activity.heartbeat(self.ledger.details())
+            activity.heartbeat(*self._details())
             await self._record()
         raise ApplicationError(
             message,

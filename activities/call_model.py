@@ -25,8 +25,9 @@ from activities.models import Models
 from activities.plans import plan_calls
 from activities.prompts import instructions
 from activities.providers.errors import ContextTooLong
-from activities.providers.protocol import ModelRequest
+from activities.providers.protocol import Live, ModelRequest
 from activities.providers.thinking_room import closing_output
+from activities.speaking import Pace, speaking
 from activities.timing import Timing
 from activities.transcripts import Transcripts, fetch_page
 from workflows.contracts import (
@@ -58,6 +59,7 @@ class ModelCaller:
     ) -> None:
         self._app, self._servers, self._transcripts = app, servers, transcripts
         self._threads, self._timing, self._asker = threads, timing, ModelAsker(models, timing)
+        self._pace = Pace()
 
     @activity.defn
     async def load_agent(self, request: LoadAgent) -> AgentSpec:
@@ -99,7 +101,7 @@ class ModelCaller:
             return _with_citations(reply, told) if agent.cite and not answer.turn.calls else reply
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Answer:
-        def wire(model: str) -> ModelRequest:
+        def wire(model: str, live: Live | None) -> ModelRequest:
             most = agent.max_output_tokens
             if request.closing:
                 most = closing_output(agent.closing_tokens, model, agent.settings, entries)
@@ -112,10 +114,14 @@ class ModelCaller:
                 max_output_tokens=most,
                 settings=agent.settings,
                 turn=request.turn,
+                live=live,
+                idle_seconds=agent.idle_timeout,
             )
 
+        models = (request.model,) if request.model else agent.models
         try:
-            return await self._asker.ask(attempt, agent, (request.model,) if request.model else agent.models, wire)
+            async with speaking(attempt, request.turn, self._pace, live=agent.stream) as live:
+                return await self._asker.ask(attempt, agent, models, lambda model: wire(model, live))
         except ContextTooLong as error:
             await self._asker.fail(attempt, type(error).__name__, said(error), error.retryable)
 

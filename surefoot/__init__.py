@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from activities.webhooks import Webhook as Webhook
     from surefoot.client import Client as Client
     from surefoot.job import Job as Job
+    from surefoot.listening import Recorded as Recorded
+    from surefoot.saying import Forgotten as Forgotten
+    from surefoot.saying import Said as Said
     from workflows.contracts import Limits as Limits
     from workflows.contracts import Outcome as Outcome
 
@@ -33,11 +36,14 @@ _HOMES = {
     "Client": "surefoot.client",
     "Env": "activities.mcp.server",
     "FinalAnswer": "activities.answer_check",
+    "Forgotten": "surefoot.saying",
     "Job": "surefoot.job",
     "Limits": "workflows.contracts",
     "McpServer": "activities.mcp.server",
     "Outcome": "workflows.contracts",
     "OutcomeUnknown": "activities.errors",
+    "Recorded": "surefoot.listening",
+    "Said": "surefoot.saying",
     "Script": "activities.providers.scripted",
     "Tool": "activities.tools",
     "ToolContext": "activities.tool_context",

@@ -23,6 +23,8 @@ from surefoot.deciding import Applied
 from surefoot.describing import describe
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, JobRunning, NoWorker
+from surefoot.glances import Glance, glance_at, mark_of
+from surefoot.listening import News, listen
 from surefoot.rpc import reaching
 from surefoot.texts import checked, named, quoted
 from workflows.contracts import (
@@ -100,8 +102,13 @@ class Job:
 
     async def mark(self) -> object:
         """Equal to an earlier one if nothing happened in between. Asked of the server alone; raises `NoSuchJob`."""
+        return mark_of(await self._describe())
+
+    async def glance(self) -> Glance:
+        """That mark, and what the model is just saying. Asked of the server alone; raises `NoSuchJob`."""
         description = await self._describe()
-        return description.run_id, description.history_length, description.status
+        with reaching(self.id):
+            return await glance_at(description)
 
     async def queue(self) -> str:
         """The task queue that the job's workers serve."""
@@ -139,6 +146,15 @@ class Job:
             if view.state == "ended":
                 return
             await asyncio.sleep(POLL_SECONDS)
+
+    def listen(self, start: int = 0) -> AsyncIterator[News]:
+        """Everything in it as it comes, from entry number `start` on, until it has ended.
+
+        `Recorded` entries, a `JobView` whenever the state changed (the last one has the outcome), and while the model
+        answers what it has `Said` since. Pieces are a foretaste: they are void when `Forgotten` says so, and the turn
+        that follows has them and what was missed of them. Raises `NoSuchJob`, and `NoWorker` if none answers.
+        """
+        return listen(self, start)
 
     async def transcript(self) -> list[Entry]:
         """Everything said so far, by the model, the tools and people."""

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
+from activities.speech import Kind
 from workflows.contracts import Entry, JsonObject, Turn
 
 
@@ -27,7 +28,7 @@ class Live(Protocol):
     Saying costs nothing and never fails. What was shown is void when the call fails; the next attempt shows anew.
     """
 
-    def say(self, kind: Literal["text", "reasoning", "call"], text: str) -> None:
+    def say(self, kind: Kind, text: str) -> None:
         """The next piece of the answer's text or thinking; for `call` the name of a tool that it begins to call."""
         ...
 

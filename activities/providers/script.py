@@ -10,6 +10,7 @@ A script file is JSON: a list of replies, or `{"replies": [...], "closing": {...
     {"calls": [{"tool": "find", "raw": "{\\"name\\": ", "id": "toolu_1"}]}  malformed arguments, a provider's id
     {"error": {"kind": "RateLimited", "message": "slow down", "delay": 2}}
     {"error": {"kind": "Overloaded", "message": "full", "times": 2}, "text": "Here you are."}
+    {"error": {"kind": "Overloaded", "message": "cut", "times": 1, "after": 3}, "text": "Here you are.", "pieces": 5}
 
 and may also have
 
@@ -18,12 +19,15 @@ and may also have
     "usage"      {"input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "unmeasured"};
                  input and output that are not given are counted as a quarter of the characters
     "model"      the model that claims to have answered
-    "seconds"    how long the answer takes
+    "seconds"    how long the answer takes, or if it is streamed, to its first word
+    "stream_seconds"  over how long its reasoning and text are said, piece by piece; without it, at once
+    "pieces"     in how many pieces (20 a second)
     "repeat"     true on the last reply: it answers every later call as well
 
-`kind` is a class of `errors.py`. `{result:1}` in a text stands for the first result of the round before;
-all other braces stay as they are. A closing call (tools forbidden) takes "closing", else a sentence made from
-what the tools returned; its turn counts as one when a later call looks for its reply.
+`kind` is a class of `errors.py`; `after` so many pieces were said the call fails. `{result:1}` in a text stands for
+the first result of the round before; all other braces stay as they are. A closing call (tools forbidden) takes
+"closing", else a sentence made from what the tools returned; its turn counts as one when a later call looks for its
+reply.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -84,6 +88,7 @@ class ScriptedError(_Scripted):
     message: str
     delay: float | None = None
     times: int | None = Field(default=None, ge=1)
+    after: int = Field(default=0, ge=0)
 
     @field_validator("kind")
     @classmethod
@@ -112,6 +117,8 @@ class Reply(_Scripted):
     usage: ScriptedUsage = ScriptedUsage()
     model: str | None = None
     seconds: float = Field(default=0.0, ge=0)
+    stream_seconds: float = Field(default=0.0, ge=0)
+    pieces: int | None = Field(default=None, ge=1, le=100_000)
     error: ScriptedError | None = None
     repeat: bool = False
 
@@ -122,7 +129,7 @@ class Reply(_Scripted):
             raise ValueError(
                 'says nothing; give it text, calls, a stop reason or an error ({"text": ""} is an empty turn)'
             )
-        if self.error is not None and answers and self.error.times is None:
+        if self.error is not None and answers and self.error.times is None and not self.error.after:
             raise ValueError(
                 f"always fails, so its {', '.join(sorted(answers))} would never be seen; give the error times"
             )

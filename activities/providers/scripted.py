@@ -6,13 +6,15 @@ It keeps nothing between calls but the attempts of errors with `times`, which ar
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from pydantic_core import to_json
 
 from activities.providers import errors
-from activities.providers.protocol import ModelRequest, call_id
+from activities.providers.protocol import Live, ModelRequest, call_id
 from activities.providers.script import ERROR_KINDS, Reply, Script, ScriptedError, ScriptedUsage, ScriptError, turns_in
+from activities.speech import Kind
 from workflows.contracts import CallPart, Entry, Part, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
 from workflows.words import without_edit
 
@@ -20,6 +22,7 @@ __all__ = ["Reply", "Script", "ScriptError", "Scripted"]
 
 _RESULT = re.compile(r"\{result:(\d+)\}")
 _QUOTED_CHARACTERS = 200
+PIECES_PER_SECOND = 20
 
 
 class Scripted:
@@ -36,9 +39,13 @@ class Scripted:
         if reply is None:
             return _summing_up(request)
         await asyncio.sleep(reply.seconds)
-        if reply.error is not None:
-            self._fail(reply.error, request)
+        failing = self._failing(reply, request)
+        if failing is not None and not failing.after:
+            _fail(failing)
         parts = _parts(reply, request)
+        await _say(parts, reply, request.live, None if failing is None else failing.after)
+        if failing is not None:
+            _fail(failing)
         return Turn(
             number=request.turn,
             parts=parts,
@@ -50,13 +57,41 @@ class Scripted:
     async def close(self) -> None:
         """Nothing is held."""
 
-    def _fail(self, error: ScriptedError, request: ModelRequest) -> None:
-        if error.times is not None:
+    def _failing(self, reply: Reply, request: ModelRequest) -> ScriptedError | None:
+        """The failure that this attempt is due."""
+        if reply.error is not None and reply.error.times is not None:
             attempt = (turns_in(request.transcript), request.tool_choice)
             self._attempts[attempt] += 1
-            if self._attempts[attempt] > error.times:
-                return
-        raise ERROR_KINDS[error.kind](error.message, delay=error.delay)
+            if self._attempts[attempt] > reply.error.times:
+                return None
+        return reply.error
+
+
+def _fail(error: ScriptedError) -> NoReturn:
+    raise ERROR_KINDS[error.kind](error.message, delay=error.delay)
+
+
+async def _say(parts: Sequence[Part], reply: Reply, live: Live | None, most: int | None) -> None:
+    """Say the parts, at most so many pieces of them, over the time that the script gives."""
+    count = reply.pieces or max(1, round(reply.stream_seconds * PIECES_PER_SECOND))
+    said = list(_pieces(parts, count))
+    for kind, text in said[:most]:
+        if live is not None:
+            live.say(kind, text)
+        if reply.stream_seconds or reply.pieces:
+            await asyncio.sleep(reply.stream_seconds / len(said))
+
+
+def _pieces(parts: Sequence[Part], count: int) -> Iterator[tuple[Kind, str]]:
+    """About `count` pieces of equal length; a call is one, its tool's name."""
+    size = max(1, -(-sum(len(part.text) for part in parts if not isinstance(part, CallPart)) // count))
+    for part in parts:
+        if isinstance(part, CallPart):
+            yield "call", part.tool
+            continue
+        kind: Kind = "reasoning" if isinstance(part, ReasoningPart) else "text"
+        for start in range(0, len(part.text), size):
+            yield kind, part.text[start : start + size]
 
 
 def _parts(reply: Reply, request: ModelRequest) -> list[Part]:

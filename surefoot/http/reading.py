@@ -103,15 +103,17 @@ async def events(
     request: Request,
     streams: Annotated[Streams, Depends(streams_of)],
     start: Start = 0,
+    live: Annotated[bool, Query(description="Also what the model is just saying.")] = True,
     last: Annotated[str | None, Header(alias="Last-Event-ID", max_length=20)] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """A job live: `entry` and `audit` for each entry (their id is its number), `job` when its state changed, `end`.
 
+    `delta` is a piece of an answer that is being made, `forget` says that the pieces of that attempt are void.
     `unreachable` says that the job can't be looked at for the moment. With Last-Event-ID the stream goes on behind
     that entry.
     """
     number = int(last) + 1 if last is not None and last.isascii() and last.isdigit() else start
-    async for event in follow(job, number, streams, lambda: _may_still(request)):
+    async for event in follow(job, number, streams, lambda: _may_still(request), live=live):
         yield event
 
 

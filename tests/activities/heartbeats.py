@@ -16,7 +16,7 @@ CANCELLED = AsyncActivityCancelledError()
 
 
 class Server:
-    """Takes heartbeats: `beats` by the attempt's own handle, `held_back` those given to the SDK.
+    """Takes heartbeats: `beats` by the attempt's own handle, `held_back` those given to the SDK, `shown` beside either.
 
     The first answers to `beats` are those of `answers`, None being "taken"; later ones are all taken.
     """
@@ -24,13 +24,14 @@ class Server:
     def __init__(self, *answers: Exception | None, delay: float = 0.0) -> None:
         self.beats: list[dict[str, Any]] = []
         self.held_back: list[dict[str, Any]] = []
+        self.shown: list[Any] = []
         self.under_way = self.at_once = 0
         self._answers, self._delay = list(answers), delay
 
     def get_async_activity_handle(self, *, task_token: bytes) -> "Server":
         return self
 
-    async def heartbeat(self, details: dict[str, Any]) -> None:
+    async def heartbeat(self, details: dict[str, Any], *shown: Any) -> None:
         self.under_way += 1
         self.at_once = max(self.at_once, self.under_way)
         await asyncio.sleep(self._delay)
@@ -39,6 +40,11 @@ class Server:
         if answer is not None:
             raise answer
         self.beats.append(details)
+        self.shown += shown
+
+    def hold_back(self, details: dict[str, Any], *shown: Any) -> None:
+        self.held_back.append(details)
+        self.shown += shown
 
 
 def environment(
@@ -53,5 +59,5 @@ def environment(
         heartbeat_timeout=timedelta(seconds=heartbeat),
         workflow_id="job-1",
     )
-    env.on_heartbeat = lambda *details: server.held_back.append(details[0])
+    env.on_heartbeat = server.hold_back
     return env

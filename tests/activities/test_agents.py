@@ -50,6 +50,7 @@ def test_an_agent_needs_a_name_and_a_model_alone() -> None:
     assert made.spec() == AgentSpec(name="helper", limits=Limits(), closing="answer")
     assert (made.instructions, made.tools, made.settings, made.output, made.total) == ("", (), {}, None, None)
     assert (made.model_timeout, made.closing_tokens, made.max_output_tokens) == (900.0, 1000, None)
+    assert (made.stream, made.idle_timeout) == (True, 300.0)
     assert repr(made) == "<Agent helper (openai:gpt-x, 0 tools)>"
 
 
@@ -163,6 +164,8 @@ def test_the_models_that_are_accepted_are_those_that_can_be_built() -> None:
         ({"output_retries": -1}, r"has output_retries=-1\. Give a number of at least 0"),
         ({"model_timeout": 0}, "has model_timeout=0"),
         ({"model_timeout": float("inf")}, "has model_timeout=inf"),
+        ({"idle_timeout": 0}, "has idle_timeout=0"),
+        ({"stream": "no"}, "has stream='no'"),
         ({"closing_tokens": True}, "has closing_tokens=True"),
         ({"max_output_tokens": "1000"}, "has max_output_tokens='1000'"),
         ({"settings": {"tools": []}}, "has 'tools' in its settings, which Surefoot writes itself"),

@@ -12,6 +12,7 @@ from activities.providers.errors import Overloaded, RateLimited, Rejected
 from activities.providers.protocol import ModelRequest, ToolDeclaration
 from activities.providers.script import ERROR_KINDS, Reply
 from activities.providers.scripted import Script, Scripted, ScriptError
+from tests.waiting import until
 from workflows.contracts import CallPart, Entry, Message, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
 from workflows.words import with_edit
 
@@ -275,3 +276,59 @@ def test_what_is_no_list_of_replies_is_told_with_what_would_be(replies: Any, see
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScriptError, match=r"gone\.json: can't be read \(No such file or directory\)"):
         Script.load(tmp_path / "gone.json")
+
+
+class Heard:
+    """A `Live` that keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, str]] = []
+
+    def say(self, kind: str, text: str) -> None:
+        self.said.append((kind, text))
+
+
+async def test_without_a_word_on_streaming_an_answer_is_said_at_its_end_in_one_piece_a_part() -> None:
+    heard = Heard()
+    await answer(Script([{"reasoning": "hm", "text": "Seven.", "calls": [{"tool": "find"}]}]), live=heard)
+
+    assert heard.said == [("reasoning", "hm"), ("text", "Seven."), ("call", "find")]
+
+
+async def test_a_streamed_answer_is_said_in_pieces_of_equal_length_over_its_time() -> None:
+    heard = Heard()
+    script = Script([{"text": "abcdefgh", "pieces": 4, "stream_seconds": 0.4}])
+    speaking = asyncio.create_task(answer(script, live=heard))
+
+    async def said() -> list[tuple[str, str]]:
+        return list(heard.said)
+
+    first = await until(said)
+    early = not speaking.done()
+    turn = await speaking
+
+    assert (early, first[0]) == (True, ("text", "ab"))
+    assert heard.said == [("text", "ab"), ("text", "cd"), ("text", "ef"), ("text", "gh")]
+    assert turn.text == "abcdefgh"
+
+
+async def test_an_error_may_come_after_some_pieces_in_its_first_attempts() -> None:
+    heard = Heard()
+    error = {"kind": "Overloaded", "message": "cut", "times": 1, "after": 2}
+    scripted = Scripted(Script([{"text": "abcd", "pieces": 4, "error": error}]))
+    with pytest.raises(Overloaded, match="cut"):
+        await scripted.complete(request(live=heard))
+    cut = list(heard.said)
+    turn = await scripted.complete(request(live=heard))
+
+    assert cut == [("text", "a"), ("text", "b")]
+    assert turn.text == "abcd"
+
+
+async def test_an_error_after_some_pieces_may_come_in_every_attempt() -> None:
+    heard = Heard()
+    error = {"kind": "Overloaded", "message": "cut", "after": 1}
+    with pytest.raises(Overloaded, match="cut"):
+        await answer(Script([{"text": "ab", "pieces": 2, "error": error}]), live=heard)
+
+    assert heard.said == [("text", "a")]
