@@ -31,6 +31,10 @@ class KeptForModel:
         except RPCError as error:  # what it would be kept for goes on all the same, so giving up would only lose it
             log.warning("%s could not be kept at once: %s; a later heartbeat carries it", self._key, error)
 
+    def forget(self) -> None:
+        """Keep nothing; said to the server with the next record of the ledger."""
+        self._attempt.ledger.kept.pop(self._key, None)
+
     async def wanted(self) -> bool:
         details = activity.cancellation_details()
         if details is not None and details.cancel_requested:

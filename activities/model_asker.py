@@ -18,7 +18,7 @@ from activities.explain import said
 from activities.kept import KeptForModel
 from activities.models import Models
 from activities.providers.advice import setting_advice
-from activities.providers.errors import ContextTooLong, ModelError, TimedOut
+from activities.providers.errors import ContextTooLong, MalformedAnswer, ModelError, TimedOut
 from activities.providers.prices import price
 from activities.providers.protocol import ModelRequest, Provider
 from activities.providers.schema_mode import SchemaMode
@@ -59,17 +59,20 @@ class ModelAsker:
         Raises `ContextTooLong`, since a shorter request may be what is due; all other failures end the attempt.
         """
         place = self._stand_ins.choose(models)
+        kept = KeptForModel(attempt, place, shown(models[place]))
         try:
             provider, model = await self._models.ready(models[place])
             if agent.tool_calling == "schema":
                 provider = SchemaMode(provider, agent.output.schema if agent.output else None)
-            wire = replace(request(model), kept=KeptForModel(attempt, place, shown(models[place])))
+            wire = replace(request(model), kept=kept)
             since = time.monotonic()
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
         except (ContextTooLong, AttemptOver):
             raise
         except ModelError as error:
+            if isinstance(error, MalformedAnswer):
+                kept.forget()  # it leads to the same answer, and what helps is another one
             await self._failed(attempt, agent, models, place, error)
         except TimeoutError:
             late = TimedOut(f"no answer within {agent.model_timeout:g} seconds")

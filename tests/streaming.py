@@ -25,6 +25,7 @@ class StreamServer:
 
     url: str = ""
     sent: list[Any] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     connections: int = 0
     left: int = 0
@@ -98,7 +99,9 @@ async def _read_request(reader: asyncio.StreamReader, seen: StreamServer) -> Non
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     lines = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if line)
     body = await reader.readexactly(int(lines.get("content-length", 0)))
-    seen.paths.append(head.split(" ")[1])
+    method, path, _ = head.split(" ", 2)
+    seen.methods.append(method)
+    seen.paths.append(path)
     seen.sent.append(json.loads(body) if body else None)
 
 

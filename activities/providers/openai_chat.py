@@ -10,6 +10,7 @@ from activities.providers.errors import Rejected, ToolUseFailed, Unauthenticated
 from activities.providers.failed_generation import turn_of_failed_generation
 from activities.providers.openai_chat_answer import chat_turn
 from activities.providers.openai_chat_request import chat_request
+from activities.providers.openai_chat_stream import chat_answer
 from activities.providers.openai_connection import OpenAIConnection, client_from_environment
 from activities.providers.openai_vendors import vendor
 from activities.providers.pairing import paired
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 API = "openai_chat"
+PATH = "/chat/completions"
 
 
 class OpenAIChat:
@@ -46,11 +48,16 @@ class OpenAIChat:
     async def complete(self, request: ModelRequest) -> Turn:
         """One model call; raises `ModelError`."""
         if request.settings.get("stream"):
-            raise Rejected("the model settings ask for stream=true, but whole answers are read; remove the setting")
+            raise Rejected(
+                "the model settings hold stream=true, but the agent's own `stream` decides; remove the setting"
+            )
         request = replace(request, transcript=paired(request.transcript))
         body = chat_request(request, self.api, vendor(self._connection.host))
         try:
-            answer = await self._connection.post("/chat/completions", body)
+            if request.streams:
+                answer = await self._connection.stream(PATH, body, chat_answer, request)
+            else:
+                answer = await self._connection.post(PATH, body)
         except ToolUseFailed as failure:
             return recordable(turn_of_failed_generation(failure, request))
         return recordable(chat_turn(answer, request, self.api))

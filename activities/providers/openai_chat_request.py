@@ -33,6 +33,11 @@ def chat_request(request: ModelRequest, api: str, vendor: Vendor) -> JsonObject:
             body["tool_choice"] = "none"
     if request.max_output_tokens is not None:
         body[vendor.max_tokens] = request.max_output_tokens
+    if request.streams:
+        body["stream"] = True
+        if not vendor.usage_unasked:
+            own = body.get("stream_options")
+            body["stream_options"] = {**(own if isinstance(own, dict) else {}), "include_usage": True}
     return body
 
 

@@ -1,9 +1,10 @@
-"""The OpenAI SDK's client as both OpenAI adapters use it: one POST of JSON, a JSON object or a `ModelError` back.
+"""The OpenAI SDK's client as both OpenAI adapters use it: JSON or a stream of it, a JSON object or a `ModelError` back.
 
-Bodies go through the SDK's untyped `post`: its typed methods would drop or rewrite fields that other vendors need
+Bodies go through the SDK's untyped methods: its typed ones would drop or rewrite fields that other vendors need
 back unchanged. The SDK is imported only when a client is built, since that takes about a second.
 """
 
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -12,13 +13,19 @@ from activities.providers.classify import classify, classify_answer
 from activities.providers.error_body import read_body, redact
 from activities.providers.errors import MalformedAnswer, Unauthenticated
 from activities.providers.json_text import MAX_DEPTH, clean_json
+from activities.providers.protocol import Live, ModelRequest
+from activities.providers.sse import Event, events, is_stream
 from workflows.contracts import JsonObject
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 ANSWER_SECONDS = 3600.0  # the activity's own timeout is the one that counts
 CONNECT_SECONDS = 15.0
+
+Assemble = Callable[[AsyncIterator[Event], Live | None], Awaitable[JsonObject]]
+"""Puts the events of a streamed answer together into the body of a whole one."""
 
 
 class OpenAIConnection:
@@ -29,16 +36,27 @@ class OpenAIConnection:
         self._client = client
 
     async def post(self, path: str, body: JsonObject) -> JsonObject:
-        """The answer to one POST, with lone surrogates replaced in every text; raises `ModelError`."""
+        """The answer to one POST; raises `ModelError`."""
+        return _checked(*await self._whole(await self._sent(path, body, stream=False)))
+
+    async def stream(self, path: str, body: JsonObject, assemble: Assemble, request: ModelRequest) -> JsonObject:
+        """The answer to one POST that asks for a stream; a server that sends a whole answer instead is as welcome."""
+        response = await self._sent(path, body, stream=True)
+        if not is_stream(response):
+            return _checked(*await self._whole(response))
+        async with events(response, request.idle_seconds) as stream:
+            return await assemble(stream, request.live)
+
+    async def get(self, path: str, query: JsonObject) -> JsonObject:
+        """The object at a path; raises `ModelError`. An error that is told in the object is left to the caller."""
         client = self._ready()
         try:
             import httpx2
 
-            response = await client.post(path, cast_to=httpx2.Response, body=clean_json(body, 2 * MAX_DEPTH))
-            answer = read_body(response.text)
+            response = await client.get(path, cast_to=httpx2.Response, options={"params": query})
         except Exception as failure:
             raise classify(failure) from None
-        return _checked(answer, response.status_code, dict(response.headers))
+        return _object(*await self._whole(response))
 
     @property
     def has_key(self) -> bool:
@@ -52,6 +70,28 @@ class OpenAIConnection:
     async def close(self) -> None:
         if not isinstance(self._client, Unauthenticated):
             await self._client.close()
+
+    async def _sent(self, path: str, body: JsonObject, *, stream: bool) -> "httpx2.Response":
+        client = self._ready()
+        try:
+            import httpx2
+
+            return await client.post(
+                path, cast_to=httpx2.Response, body=clean_json(body, 2 * MAX_DEPTH), stream=stream, stream_cls=None
+            )
+        except Exception as failure:
+            raise classify(failure) from None
+
+    @staticmethod
+    async def _whole(response: "httpx2.Response") -> "tuple[JsonValue, httpx2.Response]":
+        """What the body says, with its answer; the connection is free again."""
+        try:
+            await response.aread()
+            return read_body(response.text), response
+        except Exception as failure:
+            raise classify(failure) from None
+        finally:
+            await response.aclose()
 
     def _ready(self) -> "AsyncOpenAI":
         if isinstance(self._client, Unauthenticated):
@@ -73,10 +113,16 @@ def client_from_environment() -> "AsyncOpenAI | Unauthenticated":
         )
 
 
-def _checked(answer: JsonValue, status: int, headers: dict[str, str]) -> JsonObject:
+def _checked(answer: JsonValue, response: "httpx2.Response") -> JsonObject:
     """An object that is no error; errors also come with status 200."""
+    found = _object(answer, response)
+    if found.get("error"):
+        raise classify_answer(None, dict(response.headers), {"error": found["error"]})
+    return found
+
+
+def _object(answer: JsonValue, response: "httpx2.Response") -> JsonObject:
     if not isinstance(answer, dict):
-        raise MalformedAnswer(f"the answer is no JSON object but: {redact(str(answer)[:200])!r}", status=status)
-    if answer.get("error"):
-        raise classify_answer(None, headers, {"error": answer["error"]})
+        told = redact(str(answer)[:200])
+        raise MalformedAnswer(f"the answer is no JSON object but: {told!r}", status=response.status_code)
     return answer

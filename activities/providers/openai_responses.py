@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from activities.providers.errors import ModelError, NotFound, Rejected, Unauthenticated
+from activities.providers.openai_background import Background
 from activities.providers.openai_connection import OpenAIConnection, client_from_environment
 from activities.providers.openai_responses_answer import responses_turn
-from activities.providers.openai_responses_request import Form, chain_start, responses_request
+from activities.providers.openai_responses_request import Form, chain_start, in_background, responses_request, streams
+from activities.providers.openai_responses_stream import responses_answer
 from activities.providers.pairing import paired
 from activities.providers.protocol import ModelRequest
 from activities.providers.recordable import recordable
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 API = "openai_responses"
+PATH = "/responses"
 
 CHAIN_FAULTS = ("previous response", "previous_response", "no tool output found", "no tool call found")
 ITEM_FAULTS = (
@@ -58,7 +61,11 @@ class OpenAIResponses:
     async def complete(self, request: ModelRequest) -> Turn:
         """One model call; raises `ModelError`."""
         request = replace(request, transcript=paired(request.transcript))
-        answer = await self._ask(request)
+        if in_background(request):
+            background = Background(self._connection, request.kept, request.settings.get("include"))
+            answer = await background.answer(lambda: self._ask(request))
+        else:
+            answer = await self._ask(request)
         return recordable(responses_turn(answer, request, self.api))
 
     async def close(self) -> None:
@@ -69,7 +76,10 @@ class OpenAIResponses:
         form: Form | None = self._first_form(request)
         while form is not None:
             try:
-                return await self._connection.post("/responses", responses_request(request, self.api, form))
+                body = responses_request(request, self.api, form)
+                if streams(request):
+                    return await self._connection.stream(PATH, body, responses_answer, request)
+                return await self._connection.post(PATH, body)
             except (NotFound, Rejected) as refusal:
                 form = _next_form(form, refusal)
                 if form is None:

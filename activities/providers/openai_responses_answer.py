@@ -31,7 +31,7 @@ def responses_turn(answer: JsonObject, request: ModelRequest, api: str) -> Turn:
         # Asking again would pay for a second answer beside the one that may still be in the making.
         raise MalformedAnswer(
             f"the response {text(answer.get('id'))} is {status!r} and holds {type(output).__name__} as its output; "
-            "whole answers are read, so background mode and streaming must be off",
+            'it was not to be made in the background, which settings={"background": True} asks for',
             retryable=status not in ("queued", "in_progress"),
         )
     parts = _parts(output, request.turn)

@@ -27,8 +27,7 @@ Form = Literal["chained", "whole", "plain"]
 CALL_IDS = re.compile(r"[!-~]{1,64}")
 ENCRYPTED = "reasoning.encrypted_content"
 NOT_OURS: Mapping[str, str] = {
-    "stream": "whole answers are read",
-    "background": "an answer that is polled for is not supported",
+    "stream": "the agent's own `stream` decides",
     "conversation": "the transcript is Surefoot's own, and would be there twice",
     "previous_response_id": "Surefoot chains by itself",
 }
@@ -40,7 +39,14 @@ def responses_request(request: ModelRequest, api: str, form: Form) -> JsonObject
     for name, why in NOT_OURS.items():
         if settings.get(name):
             raise Rejected(f"the model settings hold {name}={settings[name]!r}, but {why}; remove the setting")
+    if in_background(request) and settings.get("store") is False:
+        raise Rejected(
+            "the model settings hold background=True and store=False, but an answer is polled for where it is stored; "
+            "remove one of them"
+        )
     body: JsonObject = {**settings, "model": request.model}
+    if streams(request):
+        body["stream"] = True
     if request.instructions.strip():
         body["instructions"] = request.instructions
     own_tools = settings.get("tools")
@@ -52,6 +58,15 @@ def responses_request(request: ModelRequest, api: str, form: Form) -> JsonObject
     if request.max_output_tokens is not None:
         body["max_output_tokens"] = request.max_output_tokens
     return body | _history(request, api, form)
+
+
+def in_background(request: ModelRequest) -> bool:
+    return bool(request.settings.get("background"))
+
+
+def streams(request: ModelRequest) -> bool:
+    """An answer that is made in the background is polled for, which can be gone on with after any interruption."""
+    return request.streams and not in_background(request)
 
 
 def chain_start(request: ModelRequest, api: str) -> int | None:

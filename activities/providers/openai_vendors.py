@@ -13,12 +13,14 @@ REASONING = frozenset({"reasoning", "reasoning_content", "reasoning_details"})
 @dataclass(frozen=True)
 class Vendor:
     """`call_ids` matches the ids of calls that the server accepts, `id_length` is set where ours must be remade;
-    `not_sent` are fields of an assistant message that it gives and does not take back."""
+    `not_sent` are fields of an assistant message that it gives and does not take back. `usage_unasked`: it tells the
+    usage at the end of every stream, and refuses `stream_options`."""
 
     max_tokens: str = "max_tokens"
     call_ids: re.Pattern[str] = re.compile(r"[!-~]{1,4096}")
     id_length: int | None = None
     not_sent: frozenset[str] = frozenset()
+    usage_unasked: bool = False
 
 
 _OPENAI = Vendor(max_tokens="max_completion_tokens", call_ids=re.compile(r"[!-~]{1,40}"))
@@ -26,8 +28,8 @@ _OPENAI = Vendor(max_tokens="max_completion_tokens", call_ids=re.compile(r"[!-~]
 VENDORS: tuple[tuple[str, Vendor], ...] = (
     ("api.openai.com", _OPENAI),
     (".openai.azure.com", _OPENAI),
-    ("api.mistral.ai", Vendor(call_ids=re.compile(r"[a-zA-Z0-9]{9}"), id_length=9)),
-    ("api.groq.com", Vendor(not_sent=REASONING)),
+    ("api.mistral.ai", Vendor(call_ids=re.compile(r"[a-zA-Z0-9]{9}"), id_length=9, usage_unasked=True)),
+    ("api.groq.com", Vendor(not_sent=REASONING | {"channel"})),
 )
 
 

@@ -72,6 +72,11 @@ class ModelRequest:
     kept: Kept | None = field(default=None, compare=False, repr=False)
     idle_seconds: float = 300.0
 
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is to be streamed; an agent's own setting `stream=False` forbids it."""
+        return self.live is not None and self.settings.get("stream") is not False
+
 
 class Provider(Protocol):
     """One model API. `api` is the adapter's name; it tags a turn's native items."""

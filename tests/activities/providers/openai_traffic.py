@@ -96,26 +96,28 @@ RESPONSES_SINGLE = (
     "synthetic-fixtures-not-recordings/openai_hallucinated_parallel_wrapper",
 )
 
-NOT_YET = dict.fromkeys(
-    (
-        "openai-chat/stream_parallel_two_calls",
-        "openai-chat/stream_no_finish_reason_repeated_id",
-        "openai-chat/stream_arguments_key_missing_first",
-        "openai-responses/incomplete_stream_sse",
-        "openai-responses/error_quota_inside_200_stream",
-        "openai-responses/item_id_rotation_copilot_proxy_sse",
-        "groq/tool_use_failed_inside_200_stream",
-        "mistral/stream_tool_call_without_index",
-        "mistral/stream_name_empty_string_in_second_delta",
-        "other-compatible/llamacpp_tool_streaming",
-        "other-compatible/vllm_stream_length",
-        "other-compatible/moonshot_kimi_avian_streaming",
-        "durable-runs/temporal_complex_agent_streamed",
-        "synthetic-fixtures-not-recordings/openai_compat_stream_args_null_never_filled",
-        "synthetic-fixtures-not-recordings/openai_custom_tool_call_stream",
-    ),
-    "streaming: not yet",
+CHAT_STREAMS = (
+    "openai-chat/stream_parallel_two_calls",
+    "openai-chat/stream_no_finish_reason_repeated_id",
+    "openai-chat/stream_arguments_key_missing_first",
+    "mistral/stream_tool_call_without_index",
+    "mistral/stream_name_empty_string_in_second_delta",
+    "other-compatible/llamacpp_tool_streaming",
+    "other-compatible/vllm_stream_length",
+    "other-compatible/moonshot_kimi_avian_streaming",
+    "durable-runs/temporal_complex_agent_streamed",
+    "synthetic-fixtures-not-recordings/openai_compat_stream_args_null_never_filled",
 )
+
+CHAT_STREAM_ERRORS = ("groq/tool_use_failed_inside_200_stream",)
+
+RESPONSES_STREAMS = (
+    "openai-responses/incomplete_stream_sse",
+    "openai-responses/item_id_rotation_copilot_proxy_sse",
+    "synthetic-fixtures-not-recordings/openai_custom_tool_call_stream",
+)
+
+RESPONSES_STREAM_ERRORS = ("openai-responses/error_quota_inside_200_stream",)
 
 OTHER_API = dict.fromkeys(
     (

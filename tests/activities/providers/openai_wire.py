@@ -38,12 +38,12 @@ def request(transcript: list[Entry] | None = None, **fields: Any) -> ModelReques
 
 def base_url(exchange: Exchange) -> str:
     url = exchange.url if exchange.url.startswith("http") else "http://localhost/v1/chat/completions"
-    return url.removesuffix("/chat/completions").removesuffix("/responses")
+    return url.partition("#")[0].removesuffix("/chat/completions").removesuffix("/responses")
 
 
 def declared(exchange: Exchange) -> tuple[ToolDeclaration, ...]:
     """The function tools that a recorded request declares."""
-    tools = [tool.get("function", tool) for tool in exchange.request_body.get("tools", [])]
+    tools = [tool.get("function", tool) for tool in (exchange.request_body or {}).get("tools", [])]
     return tuple(
         ToolDeclaration(name=tool["name"], description=tool.get("description", ""), schema=tool["parameters"])
         for tool in tools

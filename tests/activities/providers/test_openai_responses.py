@@ -118,7 +118,7 @@ async def test_a_closing_call_declares_its_tools_and_forbids_them() -> None:
     assert body["previous_response_id"] == "resp_1"
 
 
-@pytest.mark.parametrize("name", ["stream", "background", "conversation", "previous_response_id"])
+@pytest.mark.parametrize("name", ["stream", "conversation", "previous_response_id"])
 async def test_settings_that_would_break_the_adapter_are_refused_before_anything_is_sent(name: str) -> None:
     replay = Replay()
 

@@ -133,11 +133,11 @@ async def test_an_unfinished_background_answer_is_no_empty_answer_and_is_not_pai
     assert caught.value.retryable is False
 
 
-async def test_background_mode_is_refused_before_anything_is_sent() -> None:
+async def test_background_mode_without_a_store_is_refused_before_anything_is_sent() -> None:
     replay = Replay()
 
-    with pytest.raises(Rejected, match="background=True"):
-        await responses(replay).complete(request(settings={"background": True}))
+    with pytest.raises(Rejected, match="background=True and store=False"):
+        await responses(replay).complete(request(settings={"background": True, "store": False}))
 
     assert replay.sent == []
 
