@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.activities.providers.google_traffic import camel, grouped
 from tests.activities.providers.google_wire import is_google
-from tests.activities.providers.test_google_traffic import camel, grouped
 from tests.judge_google import WouldBeRejected, judge_contents
 from tests.traffic import exchanges, names, or_skipped
 

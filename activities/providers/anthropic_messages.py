@@ -5,7 +5,7 @@ blocks that they don't know. Importing this module does not import the SDK, whic
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from activities.providers.anthropic_answer import read_answer
 from activities.providers.anthropic_history import API
@@ -81,14 +81,13 @@ class AnthropicMessages:
     async def _post(self, request: ModelRequest) -> "httpx2.Response":
         """The answer, which is not read yet if the request is live."""
         import httpx2
-        from anthropic import AsyncStream
 
         if isinstance(self._client, Unauthenticated):
             raise Unauthenticated(str(self._client))
         body, betas = build_request(request)
         streaming = request.live is not None
         try:
-            response = await self._client.post(
+            return await self._client.post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
                 body={**body, "stream": True} if streaming else body,
@@ -98,14 +97,13 @@ class AnthropicMessages:
                     "max_retries": 0,
                 },
                 stream=streaming,
-                stream_cls=AsyncStream[object],
+                stream_cls=None,
             )
         except Exception as error:
             # So the SDK says that it found no credentials, before it sends anything.
             if isinstance(error, TypeError) and "authentication method" in str(error):
                 raise Unauthenticated(_NO_KEY) from None
             raise classify(error) from None
-        return cast("httpx2.Response", response)
 
     async def close(self) -> None:
         if not isinstance(self._client, Unauthenticated):

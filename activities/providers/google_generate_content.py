@@ -1,4 +1,4 @@
-"""Google's generateContent API as a provider, without streaming: Gemini, by the Gemini API or by Vertex AI.
+"""Google's generateContent API as a provider: Gemini, by the Gemini API or by Vertex AI.
 
 Bodies and answers pass the SDK as plain JSON (`extra_body`, `should_return_http_response`): its types would drop
 fields that they don't know. The package google-genai is an extra, and imported only when a client is built.
@@ -33,7 +33,10 @@ class GoogleGenerateContent:
     api = API
 
     def __init__(self, client: "Client | ModelError", http: "httpx2.AsyncClient | None" = None) -> None:
-        """`client`, or why there is none: every call raises that. The SDK does not close an HTTP client given to it."""
+        """`client`, or why there is none: every call raises that.
+
+        `http` is what the SDK sends with, and does not close; nothing streams unless it is a `GoogleClient`.
+        """
         self._client = client
         self._http = http
 
@@ -46,9 +49,11 @@ class GoogleGenerateContent:
             return cls(NotFound(NO_PACKAGE))
         import httpx2
 
+        from activities.providers.google_client import GoogleClient
+
         # No limit but the activity's own, and connections for all the calls of a worker.
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
-        http = httpx2.AsyncClient(timeout=None, limits=limits, follow_redirects=True)
+        http = GoogleClient(timeout=None, limits=limits, follow_redirects=True)
         try:
             return cls(sdk_client(http), http)
         except ImportError:
@@ -64,6 +69,8 @@ class GoogleGenerateContent:
         """One model call; raises `ModelError`."""
         if isinstance(self._client, ModelError):
             raise type(self._client)(str(self._client))
+        from activities.providers.google_client import sending
+
         try:
             # What `extra_body` holds takes the place of the SDK's own contents.
             config: Any = {
@@ -71,7 +78,8 @@ class GoogleGenerateContent:
                 "should_return_http_response": True,
                 "automatic_function_calling": {"disable": True},
             }
-            reply = await self._client.aio.models.generate_content(model=request.model, contents=".", config=config)
+            with sending(request):
+                reply = await self._client.aio.models.generate_content(model=request.model, contents=".", config=config)
         except Exception as error:
             raise classify(error) from None
         http = reply.sdk_http_response

@@ -7,13 +7,14 @@ results as messages, so the transcript itself is the same as with any other mode
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import JsonValue
 
 from activities.providers.action_schema import NAME, action_schema, constrained
 from activities.providers.errors import MalformedAnswer
 from activities.providers.json_text import parse_arguments
-from activities.providers.protocol import ModelRequest, Provider, ToolDeclaration, call_id
+from activities.providers.protocol import Live, ModelRequest, Provider, ToolDeclaration, call_id
 from activities.providers.rendering import result_text
 from workflows.contracts import (
     CallPart,
@@ -55,11 +56,15 @@ class SchemaMode:
             tools=(),
             tool_choice="auto",
             settings=constrained(self.api, schema, request.settings),
+            live=None if request.live is None else _ThoughtsAlone(request.live),
         )
         turn = await self._provider.complete(asked)
         if turn.stop not in ("end", "tool_calls") or any(isinstance(part, RefusalPart) for part in turn.parts):
             return turn.model_copy(update={"native": None})
-        return self._read(turn, request.turn)
+        turn = self._read(turn, request.turn)
+        if request.live is not None:
+            _show(turn, request.live)
+        return turn
 
     async def close(self) -> None:
         """Nothing is held; who made the provider closes it."""
@@ -85,6 +90,26 @@ class SchemaMode:
             call = CallPart(id=call_id(number, 0), tool=tool, arguments=arguments, raw=raw)
             return turn.model_copy(update={"parts": [*thoughts, call], "native": None, "stop": "tool_calls"})
         raise MalformedAnswer(f"the answer is no action: {turn.text[:QUOTED_CHARS]!r}")
+
+
+class _ThoughtsAlone:
+    """Shows how the model thinks: the JSON of an action is no text for people."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def say(self, kind: Literal["text", "reasoning", "call"], text: str) -> None:
+        if kind == "reasoning":
+            self._live.say(kind, text)
+
+
+def _show(turn: Turn, live: Live) -> None:
+    """What the action was, once it is whole."""
+    for part in turn.parts:
+        if isinstance(part, TextPart):
+            live.say("text", part.text)
+        elif isinstance(part, CallPart):
+            live.say("call", part.tool)
 
 
 def _plain(entry: Entry) -> Entry:

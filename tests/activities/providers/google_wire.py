@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from activities.providers.google_client import GoogleClient
 from activities.providers.google_generate_content import GoogleGenerateContent, sdk_client
 from activities.providers.protocol import ModelRequest, ToolDeclaration
 from tests.extras import HAS_GOOGLE, NO_GOOGLE
@@ -19,7 +20,7 @@ SIGNATURE = "c2lnbmF0dXJlKys/"
 
 
 def google(replay: Replay) -> GoogleGenerateContent:
-    http = replay.client()
+    http = GoogleClient(transport=replay)
     return GoogleGenerateContent(sdk_client(http, api_key="test-key"), http)
 
 

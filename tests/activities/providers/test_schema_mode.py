@@ -4,6 +4,7 @@ import json
 from typing import Any, cast
 
 import pytest
+from openai import AsyncOpenAI
 from pydantic import BaseModel, JsonValue
 
 from activities import json_schema
@@ -11,6 +12,7 @@ from activities.agents import Agent
 from activities.errors import DefinitionError
 from activities.providers.action_schema import action_schema, is_strict
 from activities.providers.errors import MalformedAnswer
+from activities.providers.openai_chat import OpenAIChat
 from activities.providers.protocol import ModelRequest, ToolDeclaration
 from activities.providers.schema_mode import SchemaMode
 from activities.providers.scripted import Script
@@ -18,6 +20,7 @@ from activities.tools import tool
 from tests.activities.providers.openai_wire import chat, request, responses
 from tests.conftest import Host
 from tests.judge import judge_chat
+from tests.streaming import Heard, Stream, serving
 from tests.traffic import Answer, Replay
 from tests.workflows.scripting import kinds
 from workflows.contracts import CallPart, Entry, JsonObject, Limits, Message, Result, TextPart, Turn
@@ -286,3 +289,34 @@ async def test_a_job_in_schema_mode_uses_its_tools_and_gives_an_answer_of_its_fo
 def test_another_way_of_tool_calling_is_refused() -> None:
     with pytest.raises(DefinitionError, match="It is 'native', or 'schema'"):
         Agent("a", "openai-chat:m", tool_calling="json")  # type: ignore[arg-type]
+
+
+# --- while it comes
+
+
+def sayings(text: str) -> Stream:
+    """A stream of Chat Completions whose text is this, after a thought."""
+    first = {"choices": [{"index": 0, "delta": {"role": "assistant", "reasoning_content": "Hm."}}]}
+    pieces = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in (text[:9], text[9:])]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    events = "".join(f"data: {json.dumps(each)}\n\n" for each in [first, *pieces, end])
+    return Stream([f"{events}data: [DONE]\n\n".encode()])
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (called("lookup_rule", topic="past"), [("reasoning", "Hm."), ("call", "lookup_rule")]),
+        (answered("It is went."), [("reasoning", "Hm."), ("text", "It is went.")]),
+    ],
+)
+async def test_people_see_thoughts_calls_and_answers_but_never_the_json_of_an_action(
+    said: str, shown: list[Any]
+) -> None:
+    heard = Heard()
+    async with serving(sayings(said)) as server:
+        client = AsyncOpenAI(api_key="k", base_url=server.url, max_retries=0)
+        await SchemaMode(OpenAIChat(client)).complete(request(tools=TOOLS, live=heard))
+        await client.close()
+
+    assert heard.pieces == shown
