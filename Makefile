@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := .ci/constraints.txt
+OPINIONS := .venv-opinions
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check bench bench-peers bench-gate histories format clean
+.PHONY: demo test check second-opinions bench bench-peers bench-gate histories format clean
 
 $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Surefoot needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
@@ -22,10 +23,10 @@ demo: $(INSTALLED) ## a job's whole life, without a key
 # A test that failed is therefore run once more, alone, and named: what is broken fails again.
 # Only failed tests (1) have a second run: any other exit code means that some tests never ran.
 test: check ## everything
-	$(BIN)/pytest tests -m "server or crash" -n 3 --dist worksteal --cache-clear || { \
+	$(BIN)/pytest tests -m "(server or crash) and not second_opinion" -n 3 --dist worksteal --cache-clear || { \
 	  test $$? -eq 1 || exit 1; \
 	  echo "once more, one at a time, those that failed:"; \
-	  $(BIN)/pytest tests -m "server or crash" --last-failed --last-failed-no-failures none -v; }
+	  $(BIN)/pytest tests -m "(server or crash) and not second_opinion" --last-failed --last-failed-no-failures none -v; }
 
 # In one process: xdist would save ten seconds of forty.
 check: $(INSTALLED) ## no server: format, lint, types, tests of all that needs none
@@ -33,6 +34,18 @@ check: $(INSTALLED) ## no server: format, lint, types, tests of all that needs n
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests -m "not server and not crash"
+
+second-opinions: $(INSTALLED) $(OPINIONS)/.installed ## the adapters against stand-ins that others wrote
+	$(BIN)/pytest tests/second_opinions
+
+# One of them runs on Node; where that is not, its tests are skipped and say so.
+$(OPINIONS)/.installed: tests/second_opinions/requirements.txt tests/second_opinions/package.json
+	@$(PYTHON) -m venv $(OPINIONS)
+	@$(OPINIONS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@cp tests/second_opinions/package.json $(OPINIONS)
+	@command -v npm >/dev/null || { echo "no npm: without aimock"; exit 0; } && \
+	  npm install --prefix $(OPINIONS) --silent --no-audit --no-fund --no-package-lock
+	@touch $@
 
 format: $(INSTALLED)
 	$(BIN)/ruff format .
