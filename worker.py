@@ -36,6 +36,7 @@ from activities.payloads import BadKeys
 from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
+from activities.summarize import Summarizer
 from activities.threads import Threads
 from activities.timing import Timing
 from activities.transcripts import Transcripts
@@ -108,7 +109,9 @@ async def hosting(
     models = Models(app)
     threads = Threads(settings.max_activities)
     servers = McpServers(app.folder)
-    caller = ModelCaller(app, models, servers, Transcripts(), threads, settings)
+    transcripts = Transcripts()
+    caller = ModelCaller(app, models, servers, transcripts, threads, settings)
+    summarizer = Summarizer(app, servers, transcripts, caller.asker)
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
     worker = Worker(
@@ -119,6 +122,7 @@ async def hosting(
             caller.load_agent,
             caller.call_model,
             caller.read_segment,
+            summarizer.summarize,
             runner.run_tool,
             runner.compute_tool,
             runner.describe_call,

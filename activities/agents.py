@@ -59,6 +59,8 @@ class Agent:
     idle_timeout      seconds for which a streamed answer may be silent
     notify            webhooks that are told what comes up in its jobs: [Webhook("https://…")]
     closing_tokens    output tokens of the closing call's answer; a model that thinks gets more, to think with
+    compact_at        input tokens of a call above which old results are cut short, and then what was said is summed up;
+                      None: three quarters of the model's window if that is known; False or 0: never
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Agent:
         idle_timeout: float = 300.0,
         closing_tokens: int = 1000,
         notify: Sequence[Webhook] = (),
+        compact_at: int | None = None,
     ) -> None:
         self.name = _checked_name(name)
         where = f"agent {name!r}"
@@ -114,6 +117,7 @@ class Agent:
         self.check = checked(where, check)
         self.tool_calling = tool_calling
         self.webhooks = checked_webhooks(where, notify)
+        self.compact_at = _compact_at(where, compact_at)
         numbers = {
             "max_output_tokens": (max_output_tokens, 1),
             "output_retries": (output_retries, 0),
@@ -181,6 +185,15 @@ class Agent:
     def check_output(self, text: str) -> tuple[JsonValue, str | None]:
         """The final answer as a JSON value, and None or, for the model, what is wrong with it."""
         return (None, None) if self.output is None else self.output.check(text)
+
+
+def _compact_at(where: str, tokens: object) -> int | None:
+    if tokens is None or (isinstance(tokens, int) and tokens >= 0 and tokens is not True):
+        return None if tokens is None else int(tokens)
+    raise DefinitionError(
+        f"{where} has compact_at={tokens!r}. Give a number of input tokens such as 100_000, None for three quarters of"
+        " the model's window, or False for never."
+    )
 
 
 def _checked_name(name: str) -> str:

@@ -3,7 +3,7 @@
 What an attempt can fail by, and what then, is in `model_asker.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import timedelta
@@ -17,10 +17,12 @@ from activities.agents import Agent
 from activities.answer_check import final_answer, problem_of
 from activities.apps import App
 from activities.attempts import Attempt
+from activities.context import Context
+from activities.context_limits import context_mark, no_room, overhead
 from activities.errors import UnknownAgent
 from activities.explain import said
 from activities.mcp.servers import McpServers
-from activities.model_asker import Answer, ModelAsker
+from activities.model_asker import Answer, ModelAsker, lost_before, models_of
 from activities.models import Models
 from activities.plans import plan_calls
 from activities.prompts import instructions
@@ -39,6 +41,7 @@ from workflows.contracts import (
     ModelReply,
     ReadSegment,
     TranscriptPage,
+    Turn,
 )
 
 OUTPUT_BYTES = 500_000
@@ -58,7 +61,7 @@ class ModelCaller:
         timing: Timing,
     ) -> None:
         self._app, self._servers, self._transcripts = app, servers, transcripts
-        self._threads, self._timing, self._asker = threads, timing, ModelAsker(models, timing)
+        self._threads, self._timing, self.asker = threads, timing, ModelAsker(models, timing)
         self._pace = Pace()
 
     @activity.defn
@@ -90,52 +93,55 @@ class ModelCaller:
             try:
                 agent = self._app.agent(request.agent)
             except UnknownAgent as error:  # while a deploy is under way, another worker may know it
-                await self._asker.fail(attempt, "UnknownAgent", str(error), True)
-            entries = await self._transcripts.read(
+                await self.asker.fail(attempt, "UnknownAgent", str(error), True)
+            log = await self._transcripts.read(
                 activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
             )
-            told = [entry for entry in entries if not isinstance(entry, Audit)]
             agent = (await self._servers.equip(agent)).agent
-            answer = await self._ask(attempt, agent, request, citations.marked(told) if agent.cite else told)
-            reply = await self._reply(agent, request, answer, told, info.attempt - 1)
+            context = Context(log, request.epoch, overhead(agent))
+            async with speaking(attempt, request.turn, self._pace, live=agent.stream) as live:
+                answer, context = await self._ask_with_room(attempt, agent, request, context, live)
+            begun = {"epoch": context.epoch} if context.epoch != request.epoch else {}
+            if answer is None:
+                return ModelReply(turn=Turn(), too_long=True, **begun, **lost_before(info.attempt))
+            told = [entry for entry in log if not isinstance(entry, Audit)]
+            reply = (await self._reply(agent, request, answer, told, info.attempt)).model_copy(update=begun)
             return _with_citations(reply, told) if agent.cite and not answer.turn.calls else reply
 
-    async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, entries: list[Entry]) -> Answer:
-        def wire(model: str, live: Live | None) -> ModelRequest:
-            most = agent.max_output_tokens
-            if request.closing:
-                most = closing_output(agent.closing_tokens, model, agent.settings, entries)
-            return ModelRequest(
-                model=model,
-                instructions=instructions(agent, request.closing),
-                transcript=entries,
-                tools=[tool.declaration() for tool in agent.all_tools],
-                tool_choice="none" if request.closing else "auto",
-                max_output_tokens=most,
-                settings=agent.settings,
-                turn=request.turn,
-                live=live,
-                idle_seconds=agent.idle_timeout,
-            )
-
-        models = (request.model,) if request.model else agent.models
-        try:
-            async with speaking(attempt, request.turn, self._pace, live=agent.stream) as live:
-                return await self._asker.ask(attempt, agent, models, lambda model: wire(model, live))
-        except ContextTooLong as error:
-            await self._asker.fail(attempt, type(error).__name__, said(error), error.retryable)
+    async def _ask_with_room(
+        self, attempt: Attempt, agent: Agent, request: CallModel, context: Context, live: Live | None
+    ) -> tuple[Answer | None, Context]:
+        """The answer and what it was given to, with old results cut short if need be; no answer if a summary is due."""
+        models = models_of(agent, request)
+        may_trim = request.compaction is not None and agent.compact_at != 0
+        may_sum_up = may_trim and request.compaction == "summarize"
+        if may_trim:
+            context, crowded = context.fitted(await context_mark(agent, models))
+            if crowded and may_sum_up:
+                return None, context
+        while True:
+            try:
+                return await self.asker.ask(attempt, agent, models, _wire(agent, request, context, live)), context
+            except ContextTooLong as error:
+                # The request was refused and cost nothing, so the shorter one is not a retry.
+                smaller = context.trimmed() if may_trim else context
+                if smaller is not context:
+                    context = smaller
+                elif may_sum_up and context.old:
+                    return None, context
+                else:
+                    told = said(error) + (no_room(agent, context) if request.compaction else "")
+                    await self.asker.fail(attempt, type(error).__name__, told, error.retryable)
 
     async def _reply(
-        self, agent: Agent, request: CallModel, answer: Answer, told: Sequence[Entry], lost: int
+        self, agent: Agent, request: CallModel, answer: Answer, told: Sequence[Entry], attempt: int
     ) -> ModelReply:
-        """`lost` counts earlier attempts, failed or interrupted: each of them may have been charged for."""
+        """`told` is the whole of what was said: what the model saw of it in short holds as before."""
         turn = answer.turn
         plans = await plan_calls(agent, turn.calls, self._threads)
-        checked: dict[str, object] = {}
+        checked: dict[str, object] = {**lost_before(attempt)}
         if not turn.calls and not request.closing:
-            checked = await self._checked(agent, turn.text, told)
-        if lost:
-            checked["failed_attempts"] = lost
+            checked |= await self._checked(agent, turn.text, told)
         if answer.instead_of:
             checked["instead_of"] = answer.instead_of
         return ModelReply(turn=turn, plans=plans, **checked)
@@ -151,6 +157,31 @@ class ModelCaller:
             return found  # the loop has words of its own for an empty answer
         problem = await problem_of(agent.check, final_answer(text, output, told), self._threads)
         return found if problem is None else {"output_problem": problem}
+
+
+def _wire(agent: Agent, request: CallModel, context: Context, live: Live | None) -> Callable[[str], ModelRequest]:
+    """The request, for a model's own name of itself."""
+
+    def wire(model: str) -> ModelRequest:
+        most = agent.max_output_tokens
+        if request.closing:
+            most = closing_output(agent.closing_tokens, model, agent.settings, context.seen)
+        return ModelRequest(
+            model=model,
+            instructions=instructions(agent, request.closing),
+            transcript=citations.marked(context.seen) if agent.cite else context.seen,
+            tools=[tool.declaration() for tool in agent.all_tools],
+            tool_choice="none" if request.closing else "auto",
+            max_output_tokens=most,
+            settings=agent.settings,
+            turn=request.turn,
+            turns_before=context.turns_summed_up,
+            chains=context.continues,
+            live=live,
+            idle_seconds=agent.idle_timeout,
+        )
+
+    return wire
 
 
 def _with_citations(reply: ModelReply, told: Sequence[Entry]) -> ModelReply:

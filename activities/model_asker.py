@@ -24,7 +24,7 @@ from activities.providers.protocol import ModelRequest, Provider
 from activities.providers.schema_mode import SchemaMode
 from activities.stand_ins import OUT_OF_ORDER, Model, StandIns, shown
 from activities.timing import Timing
-from workflows.contracts import Turn
+from workflows.contracts import CallModel, Turn
 
 log = logging.getLogger(__name__)
 LONGEST_DELAY = 300.0
@@ -62,9 +62,10 @@ class ModelAsker:
         kept = KeptForModel(attempt, place, shown(models[place]))
         try:
             provider, model = await self._models.ready(models[place])
-            if agent.tool_calling == "schema":
-                provider = SchemaMode(provider, agent.output.schema if agent.output else None)
             wire = replace(request(model), kept=kept)
+            if agent.tool_calling == "schema":
+                answers = agent.output.schema if agent.output and wire.purpose == "turn" else None
+                provider = SchemaMode(provider, answers)
             since = time.monotonic()
             async with asyncio.timeout(agent.model_timeout):
                 turn = await provider.complete(wire)
@@ -116,6 +117,16 @@ class ModelAsker:
         delay = min(delay if delay and delay > 0 else wait, LONGEST_DELAY)
         allowed = self._timing.model_attempts if allowed is None else allowed
         await attempt.fail(kind, message, allowed=allowed, retry=retry, delay=delay)
+
+
+def models_of(agent: Agent, request: CallModel) -> Sequence[Model]:
+    """The models that may be asked: the job's own one, or else the agent's list."""
+    return (request.model,) if request.model else agent.models
+
+
+def lost_before(attempt: int) -> dict[str, int]:
+    """How many attempts there were before, failed or interrupted: each of them may have been charged for."""
+    return {"failed_attempts": attempt - 1} if attempt > 1 else {}
 
 
 def _priced(turn: Turn, provider: Provider, model: str) -> Turn:

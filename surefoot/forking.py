@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from surefoot.errors import NoSuchRound
 from surefoot.job import Job
-from workflows.contracts import JobState, Logged, Message, Result, Segment, Turn
+from workflows.contracts import Audit, JobState, Logged, Message, Result, Segment, Turn
 from workflows.outcomes import note_result
 
 
@@ -27,6 +27,7 @@ async def forked(job: Job, number: int) -> JobState:
         tenant=view.tenant,
         tags=view.tags,
         turns=max((entry.number for entry in kept if isinstance(entry, Turn)), default=0),
+        epoch=next((entry.epoch for entry in reversed(kept) if isinstance(entry, Audit) and entry.epoch), None),
     )
     for entry in kept:
         if isinstance(entry, Result):

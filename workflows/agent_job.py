@@ -283,6 +283,7 @@ def _state(start: JobStart) -> JobState:
             "odd_turns": 0,
             "bad_outputs": 0,
             "asked_to_cite": False,
+            "compacting": "no",
             "closing": None,
             "closing_why": None,
             "paused": False,

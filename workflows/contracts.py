@@ -253,11 +253,30 @@ Deed = Literal[
     "cancelled",
     "paused",
     "resumed",
+    "compacted",  # old entries are seen by the model in short from now on: `epoch`
+    "not_compacted",  # they should have been summed up, and were not: `text` says why
 ]
 
 
+class Epoch(Record):
+    """How a job's entries are seen by its models from the moment on at which there were `began` of them.
+
+    Results before entry `trim_until` are seen by their beginnings. What came before entry `summary_until` is seen as
+    the summary that the audit entry `summary_at` holds. Entries are numbered over all runs, audits included; they
+    themselves stay as they are. `before` and `after` are about how many tokens a call took and takes.
+    """
+
+    number: int
+    began: int
+    trim_until: int = 0
+    summary_at: int | None = None
+    summary_until: int = 0
+    before: int = 0
+    after: int = 0
+
+
 class Audit(Record):
-    """What a person did to a job, or a clock in a person's absence. Never told to the model.
+    """What a person did to a job, or a clock in a person's absence, and each new epoch. Never told to the model.
 
     `digest` is that of the arguments that were decided on, `edited_digest` of those that took their place.
     """
@@ -274,6 +293,8 @@ class Audit(Record):
     text: str | None = None
     missing: int = 0
     grant: str | None = None
+    epoch: Epoch | None = None
+    summary: str | None = None
 
 
 Logged = Annotated[Message | Turn | Result | Note | Audit, Field(discriminator="kind")]
@@ -333,7 +354,8 @@ class CallModel(Record):
 
     `new` is None when the entries were too large to be handed over; the worker then reads
     `base` to `length` by query. `tail` are the last entries of the last earlier segment, as far as no call was handed
-    them while that run lasted.
+    them while that run lasted. They are seen as `epoch` says. `compaction` is what may be done when they are too long:
+    let old results go, or also answer that they have to be summed up.
     """
 
     agent: str
@@ -345,6 +367,8 @@ class CallModel(Record):
     length: int = 0
     closing: Status | None = None
     tail: list[Logged] = []
+    epoch: Epoch | None = None
+    compaction: Literal["trim", "summarize"] | None = None
 
 
 class ReadSegment(Record):
@@ -412,6 +436,8 @@ class ModelReply(Record):
 
     `citations` are the calls whose results an answer refers to, where the agent asks for that.
     `instead_of` are the models of the agent's list that were to be asked first, with what was wrong with each.
+    `epoch` begins with this call, if old results were let go for it. `too_long` says that no model answered, since what
+    was said has to be summed up first.
     """
 
     turn: Turn
@@ -422,6 +448,25 @@ class ModelReply(Record):
     instead_of: list[str] = []
     citations: list[str] = []
     citation_problem: str | None = None
+    epoch: Epoch | None = None
+    too_long: bool = False
+
+
+class Summary(Record):
+    """What a model made of all that was said before entry `until`, or the `problem` for which there is no summary.
+
+    `before` and `after` are about how many tokens a call takes without it and with it.
+    """
+
+    text: str = ""
+    problem: str | None = None
+    until: int
+    before: int = 0
+    after: int = 0
+    model: str = ""
+    usage: Usage = Usage()
+    failed_attempts: int = 0
+    instead_of: list[str] = []
 
 
 class Vote(Record):
@@ -719,6 +764,7 @@ class JobView(Record):
 
     `spent` is what was used of `limits`, since a person last wrote; `usage` is that of the whole job, as is `total`.
     `lent` is what a child may spend of its parent's limits; `children` are the last jobs that worked for this one.
+    `epoch` counts how often what its models see was cut short.
     """
 
     job: str
@@ -744,6 +790,7 @@ class JobView(Record):
     root: str | None = None
     lent: Limits | None = None
     children: list[ChildJob] = []
+    epoch: int = 0
 
 
 CallPhase = Literal["queued", "asking", "approved", "running", "unknown", "done"]
@@ -790,7 +837,11 @@ class RoundPrint(Record):
 
 
 class JobState(State):
-    """All that a job is, beside its transcript: carried into the next run by continue-as-new and by a reply."""
+    """All that a job is, beside its transcript: carried into the next run by continue-as-new and by a reply.
+
+    `compacting`: whether what was said has to be summed up before the next model call; `done`: it was just now, or
+    could not be.
+    """
 
     agent: str
     spec: AgentSpec | None = None
@@ -830,6 +881,8 @@ class JobState(State):
     root: str | None = None
     lent: Limits | None = None
     children: list[ChildJob] = []
+    epoch: Epoch | None = None
+    compacting: Literal["no", "due", "done"] = "no"
 
 
 class JobEnd(Record):

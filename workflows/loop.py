@@ -9,6 +9,7 @@ from temporalio.exceptions import ActivityError
 
 from workflows import failures, outcomes, policies, progress, steps, words
 from workflows.calls import ODD_TURNS, Calls
+from workflows.compaction import Compaction
 from workflows.contracts import (
     AgentSpec,
     CallModel,
@@ -45,6 +46,7 @@ class Loop:
         self.state, self.spec, self.transcript, self.gate, self.desk = state, spec, transcript, gate, desk
         self.allowance = Allowance(state, workflow.now())
         self.calls = Calls(state, spec, transcript, gate, desk, self.allowance)
+        self.compaction = Compaction(state, spec, transcript, desk, self.allowance, self.calls.flight)
 
     async def run(self) -> Outcome:
         end = await self._rounds()
@@ -58,10 +60,15 @@ class Loop:
             await self._between_rounds()
             if reason := self._reason_to_close():
                 return await self._close(reason)
+            if self.compaction.is_due:
+                await self.compaction.sum_up(self._request())
+                continue
             try:
                 reply = await self._call_model()
             except ModelFailed as error:
                 return outcomes.outcome(self.state, "model_failure", error=str(error))
+            if reply.too_long:
+                continue
             if reply.turn.calls and reply.turn.stop not in FAILED_STOPS:
                 self.calls.open(reply)
             elif end := self._check_answer(reply):
@@ -90,13 +97,13 @@ class Loop:
 
     # --- asking the model
 
-    async def _call_model(self, closing: Status | None = None) -> ModelReply:
-        self.state.turns += 1
+    def _request(self, closing: Status | None = None) -> CallModel:
+        """The next model call, and with it what no call was handed yet."""
         base, new = self.transcript.hand_over()
         tail = self.transcript.hand_over_tail()
-        request = CallModel(
+        return CallModel(
             agent=self.state.agent,
-            turn=self.state.turns,
+            turn=self.state.turns + 1,
             model=self.state.model,
             earlier=self.transcript.earlier,
             base=base,
@@ -104,7 +111,12 @@ class Loop:
             length=len(self.transcript.own),
             closing=closing,
             **({"tail": tail} if tail else {}),
+            **self.compaction.terms(closing),
         )
+
+    async def _call_model(self, closing: Status | None = None) -> ModelReply:
+        request = self._request(closing)
+        self.state.turns += 1
         try:
             handle = workflow.start_activity(steps.call_model, request, **policies.model(self.spec))
             reply: ModelReply = await self.calls.flight.land(handle)
@@ -116,6 +128,9 @@ class Loop:
             outcomes.note_stand_in(self.state, reply.turn.model, reply.instead_of)
         lost = reply.failed_attempts
         self.allowance.spend(reply.turn.usage + Usage(failed_attempts=lost, unmeasured=lost))
+        self.compaction.take(reply)
+        if reply.too_long:
+            self.state.turns -= 1
         return reply
 
     def _check_answer(self, reply: ModelReply) -> Outcome | None:

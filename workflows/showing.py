@@ -114,6 +114,7 @@ def seen_of(state: JobState) -> dict[str, Any]:
         "root": state.root,
         "lent": state.lent,
         "children": state.children,
+        "epoch": state.epoch.number if state.epoch else 0,
     }
 
 

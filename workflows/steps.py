@@ -18,6 +18,7 @@ from workflows.contracts import (
     NoticeEnd,
     ReadSegment,
     RunTool,
+    Summary,
     ToolReply,
     TranscriptPage,
 )
@@ -32,6 +33,12 @@ async def load_agent(request: LoadAgent) -> AgentSpec:
 @activity.defn
 async def call_model(request: CallModel) -> ModelReply:
     """Ask the model once."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def summarize(request: CallModel) -> Summary:
+    """Let the model sum up what was said, but for the latest of it."""
     raise NotImplementedError
 
 

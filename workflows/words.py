@@ -58,6 +58,11 @@ BAD_CITATION = "The references in your answer are not right: {problem}\nGive the
 BAD_OUTPUT = "Your answer can't be taken as it is: {problem}\nAnswer again, with that put right."
 
 
+TRIMMED = "the model sees results before entry {until} by their beginnings: about {before:,} → {after:,} tokens"
+SUMMED_UP = "the model sees what was said before entry {until} as a summary: about {before:,} → {after:,} tokens"
+NOT_SUMMED_UP = "what was said before could not be summed up: {why}"
+
+
 def denied(by: str, reason: str | None) -> str:
     """A person's refusal, as the model is told it."""
     word = _with(f"Denied by {by}", reason)

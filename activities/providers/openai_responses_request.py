@@ -72,10 +72,11 @@ def streams(request: ModelRequest) -> bool:
 def chain_start(request: ModelRequest, api: str) -> int | None:
     """Where the entries begin that the last turn's response does not hold, if this request may chain to it.
 
-    It may inside one message of a person, when storing is allowed and each output has a type and an id of its own.
+    It may inside one message of a person, when storing is allowed and each output has a type and an id of its own, and
+    as long as nothing was cut short since: the response holds what its own request was sent.
     """
     turns = [index for index, entry in enumerate(request.transcript) if isinstance(entry, Turn)]
-    if not turns or request.settings.get("store") is False:
+    if not turns or request.settings.get("store") is False or not request.chains:
         return None
     turn, tail = request.transcript[turns[-1]], request.transcript[turns[-1] + 1 :]
     assert isinstance(turn, Turn)

@@ -1,4 +1,4 @@
-"""What a model call cost at list prices, from the tables inside the genai-prices package; nothing is downloaded.
+"""What a model call costs and may hold, by the tables inside the genai-prices package; nothing is downloaded.
 
 The library is imported at the first question, or by `load`: its tables are large. It counts cached tokens as part of
 the input and reasoning as part of the output, as `Usage` does. Cache writes without a price of their own cost as input.
@@ -6,6 +6,7 @@ the input and reasoning as part of the output, as `Usage` does. Cache writes wit
 
 import logging
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from workflows.contracts import Usage
@@ -34,6 +35,16 @@ def price(usage: Usage, model: str, api: str, for_an_hour: int = 0) -> float | N
         return None
 
 
+@lru_cache(maxsize=1000)
+def context_window(model: str, api: str) -> int | None:
+    """How many tokens the model can take in and give out together; None where the tables know none. Never raises."""
+    try:
+        return _window(model, api)
+    except Exception:  # whatever is wrong with the tables: the provider says by itself when a call is too long
+        log.exception("no context window for %s", model)
+        return None
+
+
 def load() -> None:
     """Import the library and its tables, which takes a quarter of a second: for a thread that holds nobody up."""
     price(Usage(input_tokens=1), "gpt-4o", "openai_responses")
@@ -56,6 +67,19 @@ def _list_price(usage: Usage, model: str, api: str, for_an_hour: int) -> float |
             return float(genai_prices.calc_price(tokens, model, provider_id=vendor).total_price)
         except LookupError:
             continue
+    return None
+
+
+def _window(model: str, api: str) -> int | None:
+    from genai_prices.data_snapshot import get_snapshot
+
+    for vendor in _vendors(model, api):
+        try:
+            _, found = get_snapshot().find_provider_model(model, None, vendor, None)
+        except LookupError:
+            continue
+        if found.context_window:
+            return found.context_window
     return None
 
 

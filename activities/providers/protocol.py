@@ -57,6 +57,9 @@ class ModelRequest:
     `model` is the provider's own name of the model. `tool_choice` "none" forbids tools that stay declared
     (the closing call). `settings` go into the request body as they are (temperature, reasoning, store, …).
     `turn` numbers this call in the job, from 1; ids of the turn's calls derive from it.
+    A `purpose` of "summary": what the model is to write takes the place of the transcript later. `turns_before` counts
+    turns that such a summary stands for already. Without `chains` the last turn saw another transcript than this one is
+    a continuation of, so an API's own copy of it may not be built on.
     With `live` the answer is streamed, if the API can; a stream that is silent for `idle_seconds` has timed out.
     """
 
@@ -68,6 +71,9 @@ class ModelRequest:
     max_output_tokens: int | None = None
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
     turn: int = 1
+    purpose: Literal["turn", "summary"] = "turn"
+    turns_before: int = 0
+    chains: bool = True
     live: Live | None = field(default=None, compare=False, repr=False)
     kept: Kept | None = field(default=None, compare=False, repr=False)
     idle_seconds: float = 300.0

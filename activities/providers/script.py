@@ -3,7 +3,7 @@
 The reply is derived from the request alone (the number of turns in its transcript), so that a retried
 call, or one made by another process, gets the same answer. Keep it so.
 
-A script file is JSON: a list of replies, or `{"replies": [...], "closing": {...}}`. A reply is
+A script file is JSON: a list of replies, or `{"replies": [...], "closing": {...}, "summary": {...}}`. A reply is
 
     {"text": "Both are in stock."}                                     an answer
     {"text": "Let me look.", "calls": [{"tool": "find", "arguments": {"name": "pump"}}]}
@@ -27,7 +27,7 @@ and may also have
 `kind` is a class of `errors.py`; `after` so many pieces were said the call fails. `{result:1}` in a text stands for
 the first result of the round before; all other braces stay as they are. A closing call (tools forbidden) takes
 "closing", else a sentence made from what the tools returned; its turn counts as one when a later call looks for its
-reply.
+reply. A call that is to sum up for compaction takes "summary" in the same way, and counts for nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,8 +50,13 @@ ERROR_KINDS: Final[Mapping[str, type[errors.ModelError]]] = {
 
 
 def turns_in(transcript: Sequence[Entry]) -> int:
-    """How many turns the model has had; the position of its next reply."""
+    """How many turns there are in a transcript."""
     return sum(entry.kind == "turn" for entry in transcript)
+
+
+def position(request: ModelRequest) -> int:
+    """How many turns the model has had, also those that were summed up; the position of its next reply."""
+    return request.turns_before + turns_in(request.transcript)
 
 
 EXAMPLE = '{"text": "Hello."}'
@@ -147,12 +152,18 @@ class Script:
     """A list of replies, or a function that makes one from the request. Raises `ScriptError`."""
 
     def __init__(
-        self, replies: Replies, *, closing: Reply | Mapping[str, Any] | None = None, source: str = "script"
+        self,
+        replies: Replies,
+        *,
+        closing: Reply | Mapping[str, Any] | None = None,
+        summary: Reply | Mapping[str, Any] | None = None,
+        source: str = "script",
     ) -> None:
         self.source = source
         self._function = replies if callable(replies) else None
         self._replies = [] if callable(replies) else self._listed(replies)
         self._closing = None if closing is None else self._reply(closing, "closing")
+        self._summary = None if summary is None else self._reply(summary, "summary")
         for number, reply in enumerate(self._replies[:-1], 1):
             if reply.repeat:
                 raise ScriptError(
@@ -176,18 +187,22 @@ class Script:
             raise ScriptError(
                 f'{path}: has no list of replies; write [...] or {{"replies": [...], "closing": {{...}}}}'
             )
-        if unknown := sorted(content.keys() - {"replies", "closing"}):
-            raise ScriptError(f"{path}: has {', '.join(unknown)} beside its replies; only closing may stand there")
-        return cls(content["replies"], closing=content.get("closing"), source=str(path))
+        if unknown := sorted(content.keys() - {"replies", "closing", "summary"}):
+            raise ScriptError(
+                f"{path}: has {', '.join(unknown)} beside its replies; only closing and summary may stand there"
+            )
+        return cls(content["replies"], closing=content.get("closing"), summary=content.get("summary"), source=str(path))
 
     def reply_to(self, request: ModelRequest) -> Reply | None:
-        """The reply that this request is due; None for a closing call that the script leaves open.
+        """The reply that this request is due; None for a closing call or a summary that the script leaves open.
 
         Raises `Rejected` when the script has no more replies.
         """
         if self._function is not None:
             return self._reply(self._function(request), f"reply {request.turn}")
-        index = turns_in(request.transcript)
+        index = position(request)
+        if request.purpose == "summary":
+            return self._summary
         if request.tool_choice == "none":
             return self._closing
         if index < len(self._replies):

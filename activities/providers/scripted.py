@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from activities.providers import errors
 from activities.providers.protocol import Live, ModelRequest, call_id
-from activities.providers.script import ERROR_KINDS, Reply, Script, ScriptedError, ScriptedUsage, ScriptError, turns_in
+from activities.providers.script import ERROR_KINDS, Reply, Script, ScriptedError, ScriptedUsage, ScriptError, position
 from activities.speech import Kind
 from workflows.contracts import CallPart, Entry, Part, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
 from workflows.words import without_edit
@@ -60,7 +60,7 @@ class Scripted:
     def _failing(self, reply: Reply, request: ModelRequest) -> ScriptedError | None:
         """The failure that this attempt is due."""
         if reply.error is not None and reply.error.times is not None:
-            attempt = (turns_in(request.transcript), request.tool_choice)
+            attempt = (position(request), request.purpose + request.tool_choice)
             self._attempts[attempt] += 1
             if self._attempts[attempt] > reply.error.times:
                 return None
@@ -140,7 +140,8 @@ def _summing_up(request: ModelRequest) -> Turn:
         if isinstance(entry, Result) and not entry.is_error
     ]
     said = "the tools returned " + "; ".join(found) if found else "no tool had returned anything"
-    parts: list[Part] = [TextPart(text=f"The work had to stop: {said}.")]
+    text = f"So far {said}." if request.purpose == "summary" else f"The work had to stop: {said}."
+    parts: list[Part] = [TextPart(text=text)]
     return Turn(number=request.turn, parts=parts, model=request.model, usage=_usage(ScriptedUsage(), request, parts))
 
 
