@@ -18,7 +18,7 @@ _PIECES = ("arguments", "input")
 class CallDeltas:
     """The calls so far, in the order in which they began."""
 
-    def __init__(self, live: Live | None) -> None:
+    def __init__(self, live: Live) -> None:
         self._live = live
         self._calls: list[JsonObject] = []
         self._at: dict[int, JsonObject] = {}
@@ -84,8 +84,7 @@ class CallDeltas:
             elif key == "name":
                 if not old and isinstance(value, str) and value:
                     call[key] = value
-                    if self._live is not None:
-                        self._live.say("call", value)
+                    self._live.say("call", value)
             else:
                 call[key] = joined(old, value)
 

@@ -4,6 +4,7 @@ What one vendor does differently stands in `openai_vendors.py`; here is no branc
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from activities.providers.errors import Rejected, ToolUseFailed, Unauthenticated
@@ -54,8 +55,9 @@ class OpenAIChat:
         request = replace(request, transcript=paired(request.transcript))
         body = chat_request(request, self.api, vendor(self._connection.host))
         try:
-            if request.streams:
-                answer = await self._connection.stream(PATH, body, chat_answer, request)
+            if (live := request.streamed_to) is not None:
+                assemble = partial(chat_answer, model=request.model, live=live)
+                answer = await self._connection.stream(PATH, body, assemble, request.idle_seconds)
             else:
                 answer = await self._connection.post(PATH, body)
         except ToolUseFailed as failure:

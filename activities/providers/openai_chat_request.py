@@ -33,7 +33,7 @@ def chat_request(request: ModelRequest, api: str, vendor: Vendor) -> JsonObject:
             body["tool_choice"] = "none"
     if request.max_output_tokens is not None:
         body[vendor.max_tokens] = request.max_output_tokens
-    if request.streams:
+    if request.streamed_to is not None:
         body["stream"] = True
         if not vendor.usage_unasked:
             own = body.get("stream_options")

@@ -10,11 +10,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from activities.providers.classify import classify_answer
-from activities.providers.errors import MalformedAnswer, Overloaded, TimedOut
+from activities.providers.errors import Overloaded, TimedOut
 from activities.providers.openai_call_deltas import CallDeltas, joined
 from activities.providers.openai_reasoning_deltas import add_content, add_details, thought_in
 from activities.providers.protocol import Live
-from activities.providers.sse import Event
+from activities.providers.sse import Event, ended_early
 from workflows.contracts import JsonObject
 
 DONE: Final = "[DONE]"
@@ -22,8 +22,8 @@ TEXTS: Final = ("refusal", "reasoning", "reasoning_content")
 """Fields of a message that come in pieces; `content` may also be a list."""
 
 
-async def chat_answer(events: AsyncIterator[Event], live: Live | None) -> JsonObject:
-    """The whole answer, shown to `live` as it comes. Raises what an error says, and `MalformedAnswer` if it was cut."""
+async def chat_answer(events: AsyncIterator[Event], model: str, live: Live) -> JsonObject:
+    """The whole answer, shown while it comes. Raises `ModelError` for an error event and a stream that is cut off."""
     answer = _Answer(live)
     while not answer.done:
         try:
@@ -35,21 +35,22 @@ async def chat_answer(events: AsyncIterator[Event], live: Live | None) -> JsonOb
         if event is None:
             break
         answer.add(event)
+    if not answer.done and not answer.finish:
+        raise ended_early(model, f"a finish_reason or {DONE}")
     return answer.body()
 
 
 class _Answer:
     """What has come of one answer so far."""
 
-    def __init__(self, live: Live | None) -> None:
+    def __init__(self, live: Live) -> None:
         self.done, self.finish = False, ""
-        self._live, self._events = live, 0
+        self._live = live
         self._fields: JsonObject = {}
         self._message: JsonObject | None = None
         self._calls = CallDeltas(live)
 
     def add(self, event: Event) -> None:
-        self._events += 1
         if event.data.strip() == DONE:
             self.done = True
             return
@@ -65,11 +66,6 @@ class _Answer:
                 self._choose(choice)
 
     def body(self) -> JsonObject:
-        if not self.done and not self.finish:
-            raise MalformedAnswer(
-                f"the stream ended after {self._events} events with neither a finish_reason nor {DONE}: the answer was "
-                "cut off, and nothing of it is used; ask again"
-            )
         choices: list[JsonValue] = []
         if self._message is not None:
             message = {**self._message, **self._calls.fields()}
@@ -106,8 +102,6 @@ class _Answer:
                 message[key] = joined(old, value)
 
     def _show(self, piece: JsonObject) -> None:
-        if self._live is None:
-            return
         if thought := thought_in(piece):
             self._live.say("reasoning", thought)
         for said in (piece.get("content"), piece.get("refusal")):

@@ -13,8 +13,7 @@ from activities.providers.classify import classify, classify_answer
 from activities.providers.error_body import read_body, redact
 from activities.providers.errors import MalformedAnswer, Unauthenticated
 from activities.providers.json_text import MAX_DEPTH, clean_json
-from activities.providers.protocol import Live, ModelRequest
-from activities.providers.sse import Event, events, is_stream
+from activities.providers.sse import Event, answer_of
 from workflows.contracts import JsonObject
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 3600.0  # the activity's own timeout is the one that counts
 CONNECT_SECONDS = 15.0
 
-Assemble = Callable[[AsyncIterator[Event], Live | None], Awaitable[JsonObject]]
+Assemble = Callable[[AsyncIterator[Event]], Awaitable[JsonObject]]
 """Puts the events of a streamed answer together into the body of a whole one."""
 
 
@@ -37,15 +36,13 @@ class OpenAIConnection:
 
     async def post(self, path: str, body: JsonObject) -> JsonObject:
         """The answer to one POST; raises `ModelError`."""
-        return _checked(*await self._whole(await self._sent(path, body, stream=False)))
+        response = await self._sent(path, body, stream=False)
+        return _checked(_said(response), response)
 
-    async def stream(self, path: str, body: JsonObject, assemble: Assemble, request: ModelRequest) -> JsonObject:
+    async def stream(self, path: str, body: JsonObject, assemble: Assemble, idle_seconds: float) -> JsonObject:
         """The answer to one POST that asks for a stream; a server that sends a whole answer instead is as welcome."""
         response = await self._sent(path, body, stream=True)
-        if not is_stream(response):
-            return _checked(*await self._whole(response))
-        async with events(response, request.idle_seconds) as stream:
-            return await assemble(stream, request.live)
+        return _checked(await answer_of(response, assemble, idle_seconds), response)
 
     async def get(self, path: str, query: JsonObject) -> JsonObject:
         """The object at a path; raises `ModelError`. An error that is told in the object is left to the caller."""
@@ -56,7 +53,7 @@ class OpenAIConnection:
             response = await client.get(path, cast_to=httpx2.Response, options={"params": query})
         except Exception as failure:
             raise classify(failure) from None
-        return _object(*await self._whole(response))
+        return _object(_said(response), response)
 
     @property
     def has_key(self) -> bool:
@@ -82,17 +79,6 @@ class OpenAIConnection:
         except Exception as failure:
             raise classify(failure) from None
 
-    @staticmethod
-    async def _whole(response: "httpx2.Response") -> "tuple[JsonValue, httpx2.Response]":
-        """What the body says, with its answer; the connection is free again."""
-        try:
-            await response.aread()
-            return read_body(response.text), response
-        except Exception as failure:
-            raise classify(failure) from None
-        finally:
-            await response.aclose()
-
     def _ready(self) -> "AsyncOpenAI":
         if isinstance(self._client, Unauthenticated):
             raise Unauthenticated(str(self._client))
@@ -111,6 +97,13 @@ def client_from_environment() -> "AsyncOpenAI | Unauthenticated":
             "OPENAI_API_KEY is not set in the worker's environment; set it, or any word in its place for a server "
             "that needs no key (OPENAI_BASE_URL says which server)"
         )
+
+
+def _said(response: "httpx2.Response") -> JsonValue:
+    try:
+        return read_body(response.text)
+    except Exception as failure:
+        raise classify(failure) from None
 
 
 def _checked(answer: JsonValue, response: "httpx2.Response") -> JsonObject:

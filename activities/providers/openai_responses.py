@@ -5,13 +5,20 @@ request points to, the next form is sent at once. Such a refusal is free and no 
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from activities.providers.errors import ModelError, NotFound, Rejected, Unauthenticated
 from activities.providers.openai_background import Background
 from activities.providers.openai_connection import OpenAIConnection, client_from_environment
 from activities.providers.openai_responses_answer import responses_turn
-from activities.providers.openai_responses_request import Form, chain_start, in_background, responses_request, streams
+from activities.providers.openai_responses_request import (
+    Form,
+    chain_start,
+    in_background,
+    responses_request,
+    streamed_to,
+)
 from activities.providers.openai_responses_stream import responses_answer
 from activities.providers.pairing import paired
 from activities.providers.protocol import ModelRequest
@@ -77,8 +84,9 @@ class OpenAIResponses:
         while form is not None:
             try:
                 body = responses_request(request, self.api, form)
-                if streams(request):
-                    return await self._connection.stream(PATH, body, responses_answer, request)
+                if (live := streamed_to(request)) is not None:
+                    assemble = partial(responses_answer, model=request.model, live=live)
+                    return await self._connection.stream(PATH, body, assemble, request.idle_seconds)
                 return await self._connection.post(PATH, body)
             except (NotFound, Rejected) as refusal:
                 form = _next_form(form, refusal)

@@ -16,7 +16,7 @@ from activities.providers.json_text import parse_arguments
 from activities.providers.openai_chat_request import wire_arguments
 from activities.providers.openai_items import OUTPUTS, Output, client_calls, function_output, kind
 from activities.providers.openai_responses_answer import without_reasoning
-from activities.providers.protocol import ModelRequest, ToolDeclaration
+from activities.providers.protocol import Live, ModelRequest, ToolDeclaration
 from activities.providers.rendering import message_text, note_text
 from activities.providers.tool_names import wire_name
 from activities.providers.wire_ids import wire_ids
@@ -45,7 +45,7 @@ def responses_request(request: ModelRequest, api: str, form: Form) -> JsonObject
             "remove one of them"
         )
     body: JsonObject = {**settings, "model": request.model}
-    if streams(request):
+    if streamed_to(request) is not None:
         body["stream"] = True
     if request.instructions.strip():
         body["instructions"] = request.instructions
@@ -64,9 +64,9 @@ def in_background(request: ModelRequest) -> bool:
     return bool(request.settings.get("background"))
 
 
-def streams(request: ModelRequest) -> bool:
+def streamed_to(request: ModelRequest) -> Live | None:
     """An answer that is made in the background is polled for, which can be gone on with after any interruption."""
-    return request.streams and not in_background(request)
+    return None if in_background(request) else request.streamed_to
 
 
 def chain_start(request: ModelRequest, api: str) -> int | None:

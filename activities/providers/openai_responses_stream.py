@@ -10,10 +10,10 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from activities.providers.classify import classify_answer
-from activities.providers.errors import MalformedAnswer
+from activities.providers.errors import ModelError
 from activities.providers.openai_items import kind, text
 from activities.providers.protocol import Live
-from activities.providers.sse import Event
+from activities.providers.sse import Event, ended_early
 from activities.providers.usage_counts import counts
 from workflows.contracts import JsonObject
 
@@ -33,11 +33,10 @@ SHOWN: Final[Mapping[str, Literal["text", "reasoning"]]] = {
 }
 
 
-async def responses_answer(events: AsyncIterator[Event], live: Live | None) -> JsonObject:
-    """The whole answer, shown to `live` as it comes. Raises what an error says, and `MalformedAnswer` if it was cut."""
-    items, count, begun = _Items(), 0, JsonObject()
+async def responses_answer(events: AsyncIterator[Event], model: str, live: Live) -> JsonObject:
+    """The whole answer, shown while it comes. Raises `ModelError` for an error event and a stream that is cut off."""
+    items, begun = _Items(), JsonObject()
     async for event in events:
-        count += 1
         if event.name == "error":
             raise _failure(event.body)
         fields = event.fields if event.data.strip() != "[DONE]" else {}
@@ -49,12 +48,8 @@ async def responses_answer(events: AsyncIterator[Event], live: Live | None) -> J
             return _whole({**begun, **response}, name, items)
         begun |= response
         items.add(name, fields)
-        if live is not None:
-            _show(live, name, fields)
-    raise MalformedAnswer(
-        f"the stream ended after {count} events without one that ends an answer ({', '.join(ENDS)}, error): the answer "
-        "was cut off, and nothing of it is used; ask again"
-    )
+        _show(live, name, fields)
+    raise ended_early(model, f"an event that ends an answer ({', '.join(ENDS)}, error)")
 
 
 def _whole(response: JsonObject, name: str, items: "_Items") -> JsonObject:
@@ -66,7 +61,7 @@ def _whole(response: JsonObject, name: str, items: "_Items") -> JsonObject:
     return {**response, "status": name.removeprefix("response.")}
 
 
-def _failure(body: JsonValue) -> Exception:
+def _failure(body: JsonValue) -> ModelError:
     fields = counts(body)
     return classify_answer(None, {}, {"error": fields["error"]} if fields.get("error") else body)
 

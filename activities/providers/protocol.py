@@ -79,9 +79,9 @@ class ModelRequest:
     idle_seconds: float = 300.0
 
     @property
-    def streams(self) -> bool:
-        """Whether the answer is to be streamed; an agent's own setting `stream=False` forbids it."""
-        return self.live is not None and self.settings.get("stream") is not False
+    def streamed_to(self) -> Live | None:
+        """Where a streamed answer is shown, if it is to be streamed; the setting `stream=False` forbids it too."""
+        return None if self.settings.get("stream") is False else self.live
 
 
 class Provider(Protocol):

@@ -1,4 +1,7 @@
-"""Model calls over HTTP, by a real SDK: one that dies with its worker is made once more, one that takes long is not."""
+"""Model calls over HTTP, by a real SDK: one that dies with its worker is made once more, one that takes long is not.
+
+Nor is one that was begun in background mode.
+"""
 
 import asyncio
 import time
@@ -8,6 +11,7 @@ import pytest
 from surefoot.client import Client
 from tests.crash.chat_server import chat_server
 from tests.crash.processes import Workers
+from tests.responses_server import responses_server
 from tests.waiting import until
 
 pytestmark = pytest.mark.crash
@@ -52,3 +56,20 @@ async def test_a_healthy_call_that_outlasts_the_heartbeat_timeout_is_made_once(
     assert (outcome.status, outcome.answer) == ("complete", "done")
     assert len(server.bodies) == 1
     assert (outcome.usage.model_calls, outcome.usage.failed_attempts, outcome.usage.unmeasured) == (1, 0, 0)
+
+
+async def test_a_background_response_whose_worker_was_killed_is_polled_on_and_paid_for_once(
+    workers: Workers, client: Client
+) -> None:
+    async with responses_server() as server:
+        worker = await workers.start(**server.settings)
+        job = await client.start("background-thinker", "go")
+        await until(server.looks, seconds=30)
+        await worker.kill()
+        server.done = True
+        await workers.start(**server.settings)
+        outcome = await asyncio.wait_for(job.outcome(), 30)
+
+    assert (outcome.status, outcome.answer) == ("complete", "done")
+    assert server.posts == 1
+    assert (outcome.usage.model_calls, outcome.usage.input_tokens, outcome.usage.output_tokens) == (1, 20, 5)

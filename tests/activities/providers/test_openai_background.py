@@ -21,11 +21,11 @@ from tests.judge import judge_responses
 from tests.streaming import Stream, StreamServer, serving
 from tests.traffic import exchanges
 from tests.waiting import until
-from workflows.contracts import CallPart, JsonObject, Message, Native, Result, Turn
+from workflows.contracts import CallPart, Entry, JsonObject, Message, Native, Result, Turn
 
 IN_BACKGROUND = {"background": True}
 CALL: JsonObject = {"type": "function_call", "call_id": "call_1", "name": "add", "arguments": "{}"}
-CHAINED = [
+CHAINED: list[Entry] = [
     Message(text="Go"),
     Turn(
         parts=[CallPart(id="c1-1", provider_id="call_1", tool="add", arguments={})],

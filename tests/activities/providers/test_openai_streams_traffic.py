@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activities.providers.errors import MalformedAnswer, QuotaExhausted
+from activities.providers.errors import Overloaded, QuotaExhausted
 from activities.providers.openai_chat import OpenAIChat
 from activities.providers.openai_chat_answer import chat_turn
 from activities.providers.openai_chat_stream import chat_answer
@@ -278,12 +278,12 @@ async def test_a_quota_that_is_used_up_is_an_error_inside_a_200_stream(name: str
 
 
 def _turn_of_chat(chunks: list[bytes]) -> Turn:
-    answer = asyncio.run(chat_answer(read_from(chunks), None))
+    answer = asyncio.run(chat_answer(read_from(chunks), "m", Watcher()))
     return chat_turn(answer, request(), "openai_chat")
 
 
 def _turn_of_responses(chunks: list[bytes]) -> Turn:
-    answer = asyncio.run(responses_answer(read_from(chunks), None))
+    answer = asyncio.run(responses_answer(read_from(chunks), "m", Watcher()))
     return responses_turn(answer, request(), "openai_responses")
 
 
@@ -314,7 +314,7 @@ def test_a_stream_that_is_cut_gives_no_turn_except_behind_its_end(name: str) -> 
                 turn = READERS[name](chunks)
                 assert (turn.parts, turn.stop) == (whole.parts, whole.stop)
             else:
-                with pytest.raises(MalformedAnswer, match=r"ended after \d+ events .* cut off") as caught:
+                with pytest.raises(Overloaded, match=r"stream of m ended before .* cut off") as caught:
                     READERS[name](chunks)
                 assert caught.value.retryable
 

@@ -151,6 +151,7 @@ agents = [
     agent("payer", [call("pay", amount=1)]),
     agent("thinker"),
     Agent("http-thinker", "openai-chat:gpt-4o"),
+    Agent("background-thinker", "openai:gpt-5", settings={"background": True}),
     agent("refunder", [call("refund", amount=1)]),
     agent("blocker", [call("block")]),
     agent("closer", [call("close_streams")], [call("stumble")]),
