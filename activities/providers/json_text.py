@@ -24,6 +24,13 @@ def clean_text(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def continued(text: str, piece: str) -> str:
+    """The text with its next piece. A character that the stream cut into a pair of surrogates is one again."""
+    if "\ud800" <= text[-1:] <= "\udbff" and "\udc00" <= piece[:1] <= "\udfff":
+        return text[:-1] + clean_text(text[-1] + piece[0]) + piece[1:]
+    return text + piece
+
+
 def clean_json(value: JsonValue, levels: int = MAX_DEPTH) -> JsonValue:
     """A copy of the value with each string in it cleaned, keys included; ValueError if nested deeper than `levels`."""
     if levels < 0:

@@ -9,6 +9,7 @@ import json
 
 from pydantic import JsonValue
 
+from activities.providers.json_text import continued
 from activities.providers.protocol import Live
 from workflows.contracts import JsonObject
 
@@ -78,9 +79,8 @@ class CallDeltas:
                 continue
             old = call.get(key)
             if key in _PIECES:
-                call[key] = (old if isinstance(old, str) else "") + (
-                    value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                )
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                call[key] = continued(old if isinstance(old, str) else "", text)
             elif key == "name":
                 if not old and isinstance(value, str) and value:
                     call[key] = value

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from activities.providers.classify import classify_answer
 from activities.providers.errors import Overloaded, TimedOut
+from activities.providers.json_text import continued
 from activities.providers.openai_call_deltas import CallDeltas, joined
 from activities.providers.openai_reasoning_deltas import add_content, add_details, thought_in
 from activities.providers.protocol import Live
@@ -97,7 +98,7 @@ class _Answer:
             elif key == "reasoning_details":
                 message[key] = add_details(old, value)
             elif key in TEXTS and isinstance(value, str):
-                message[key] = (old if isinstance(old, str) else "") + value
+                message[key] = continued(old if isinstance(old, str) else "", value)
             else:
                 message[key] = joined(old, value)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from activities.providers.json_text import continued
 from activities.providers.openai_call_deltas import joined
 from workflows.contracts import JsonObject
 
@@ -33,7 +34,7 @@ def add_details(old: JsonValue, new: JsonValue) -> list[JsonValue]:
 def add_content(old: JsonValue, new: JsonValue) -> JsonValue:
     """`content` after another piece: a text, or a list of parts once any piece was a list."""
     if isinstance(new, str) and not isinstance(old, list):
-        return (old if isinstance(old, str) else "") + new
+        return continued(old if isinstance(old, str) else "", new)
     parts: list[JsonValue] = list(old) if isinstance(old, list) else _text_part(old)
     for piece in new if isinstance(new, list) else _text_part(new):
         last = parts[-1] if parts else None
@@ -82,10 +83,9 @@ def _goes_on(known: JsonValue, piece: JsonObject) -> bool:
 def _join_text(known: JsonObject, piece: JsonObject, name: str) -> None:
     """Join the texts; of all other fields the last that says something counts."""
     before, more = known.get(name), piece.get(name)
-    texts = [text for text in (before, more) if isinstance(text, str)]
     known.update({key: joined(known.get(key), value) for key, value in piece.items() if key != name})
-    if texts:
-        known[name] = "".join(texts)
+    if isinstance(more, str):
+        known[name] = continued(before if isinstance(before, str) else "", more)
 
 
 def _text_part(text: JsonValue) -> list[JsonValue]:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from activities.providers.classify import classify_answer
 from activities.providers.errors import ModelError
+from activities.providers.json_text import continued
 from activities.providers.openai_items import kind, text
 from activities.providers.protocol import Live
 from activities.providers.sse import Event, ended_early
@@ -90,8 +91,9 @@ class _Items:
         if item is None:
             return
         if field := PIECES.get(event):
-            before = "" if stage == "done" else text(item.get(field))
-            item[field] = before + text(fields.get("delta") if stage == "delta" else fields.get(field))
+            before, piece = item.get(field), fields.get("delta" if stage == "delta" else field)
+            if isinstance(piece, str):
+                item[field] = continued(before if isinstance(before, str) and stage == "delta" else "", piece)
         elif name == "response.content_part.done":
             content = item.get("content")
             item["content"] = [*(content if isinstance(content, list) else []), fields.get("part")]

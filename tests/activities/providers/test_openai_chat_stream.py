@@ -98,6 +98,21 @@ async def test_arguments_that_come_as_an_object_are_written_as_json() -> None:
     assert await calls(piece(0, "a", "look", arguments={"city": "Köln"})) == [("a", "look", '{"city": "Köln"}')]
 
 
+async def test_a_character_that_is_cut_into_surrogates_is_one_again() -> None:
+    high, low = "\ud83d", "\ude00"
+    found = await message(
+        delta(content=f"a{high}"),
+        delta(content=f"{low}b"),
+        delta(reasoning=high),
+        delta(reasoning=low),
+        piece(0, "a", "look", arguments=f'{{"x": "{high}'),
+        piece(0, arguments=f'{low}"}}'),
+    )
+
+    assert (found["content"], found["reasoning"]) == ("a😀b", "😀")
+    assert found["tool_calls"][0]["function"]["arguments"] == '{"x": "😀"}'
+
+
 async def test_a_vendors_own_fields_of_a_call_are_kept() -> None:
     extra = {"google": {"thought_signature": "c2lnbmVk"}}
     found = await message(

@@ -60,14 +60,14 @@ async def test_items_that_only_come_in_pieces_are_put_together() -> None:
         added(1, {**CALL, "arguments": ""}),
         added(2, custom),
         {"type": "response.function_call_arguments.delta", "output_index": 1, "item_id": "x", "delta": "{"},
-        {"type": "response.custom_tool_call_input.delta", "output_index": 2, "item_id": "y", "delta": "SELECT "},
+        {"type": "response.custom_tool_call_input.delta", "output_index": 2, "item_id": "y", "delta": "SELECT \ud83d"},
         {"type": "response.function_call_arguments.delta", "output_index": 1, "item_id": "z", "delta": "}"},
-        {"type": "response.custom_tool_call_input.delta", "output_index": 2, "item_id": "w", "delta": "1"},
+        {"type": "response.custom_tool_call_input.delta", "output_index": 2, "item_id": "w", "delta": "\ude00"},
         {"type": "response.function_call_arguments.done", "output_index": 1, "item_id": "v", "arguments": "{}"},
         end(),
     )
 
-    assert found["output"] == [SAID, CALL, {**custom, "input": "SELECT 1"}]
+    assert found["output"] == [SAID, CALL, {**custom, "input": "SELECT 😀"}]
 
 
 async def test_items_and_events_of_unknown_types_are_kept_and_ignored() -> None:
