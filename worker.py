@@ -37,10 +37,13 @@ from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
 from activities.summarize import Summarizer
+from activities.tend_batch import BatchTender
 from activities.threads import Threads
 from activities.timing import Timing
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
+from workflows.batch import Batch
+from workflows.batch_part import BatchPart
 from workflows.notice_delivery import NoticeDelivery
 
 log = logging.getLogger("surefoot.worker")
@@ -114,10 +117,11 @@ async def hosting(
     summarizer = Summarizer(app, servers, transcripts, caller.asker)
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
+    tender = BatchTender()
     worker = Worker(
         client,
         task_queue=task_queue,
-        workflows=[AgentJob, NoticeDelivery],
+        workflows=[AgentJob, NoticeDelivery, Batch, BatchPart],
         activities=[
             caller.load_agent,
             caller.call_model,
@@ -128,6 +132,8 @@ async def hosting(
             runner.describe_call,
             runner.check_arguments,
             notifier.deliver_notice,
+            tender.tend_batch,
+            tender.end_jobs,
         ],
         workflow_runner=Sandbox(),
         interceptors=[Contained(), *interceptors],

@@ -4,6 +4,8 @@ SurefootError
 ├── ServerNotReached   no Temporal server answers
 ├── NoWorker           the server answers, but no worker does
 ├── NoSuchJob          no job of this id (or it is past its retention)
+├── NoSuchBatch        no batch of this id
+├── BatchEnded         something for a running batch was sent to one that has ended
 ├── NoSuchRound        a fork of a round that the job does not have, or that is not over
 ├── JobConflict        the id belongs to a job with another input
 ├── JobRunning         a reply to a job that has not ended
@@ -31,6 +33,14 @@ class NoWorker(SurefootError):
 
 class NoSuchJob(SurefootError):
     """There is no job of this id."""
+
+
+class NoSuchBatch(SurefootError):
+    """There is no batch of this id."""
+
+
+class BatchEnded(SurefootError):
+    """The batch has ended."""
 
 
 class NoSuchRound(SurefootError):

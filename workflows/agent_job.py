@@ -36,7 +36,7 @@ from workflows.contracts import (
     TranscriptPage,
 )
 from workflows.desk import Desk
-from workflows.failures import FAILED, reason
+from workflows.failures import FAILED, FAULTS, reason
 from workflows.gate import Gate
 from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
@@ -45,12 +45,6 @@ from workflows.received import NAME_CHARS, received, received_start, unanswered
 from workflows.results import interrupted
 from workflows.showing import VIEW_BYTES, fitting
 from workflows.transcript import Transcript
-
-FAULTS = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
-)  # fmt: skip
-"""Faults of code end a job as failed, wherever they come up. NondeterminismError is not among them: a deploy that
-running jobs can't follow is taken back, and they go on."""
 
 
 @workflow.defn(failure_exception_types=FAULTS)
@@ -269,6 +263,7 @@ def _state(start: JobStart) -> JobState:
             parent=start.parent,
             root=start.root,
             lent=start.lent,
+            batch=start.batch,
         )
     if start.resumed:
         return start.carry
@@ -289,7 +284,8 @@ def _state(start: JobStart) -> JobState:
             "paused": False,
             "stop_by": None,
             "by": start.by,
-            "lent": None,  # a reply is its writer's own affair, not the parent's
+            "lent": None,  # a reply is its writer's own affair, not the parent's, nor the batch's
+            "batch": None,
             "children": [_over(child) for child in start.carry.children],
         }
     )

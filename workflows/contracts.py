@@ -684,6 +684,14 @@ class NoticeEnd(Record):
 # --- the job ------------------------------------------------------------------------------------
 
 
+class BatchPlace(Record):
+    """Which line of which batch a job is for."""
+
+    batch: str
+    line: int
+    custom_id: str
+
+
 class JobStart(Record):
     """The input of an `AgentJob` run.
 
@@ -705,6 +713,7 @@ class JobStart(Record):
     parent: str | None = None
     root: str | None = None
     lent: Limits | None = None
+    batch: BatchPlace | None = None
 
 
 class Finding(Record):
@@ -883,6 +892,7 @@ class JobState(State):
     children: list[ChildJob] = []
     epoch: Epoch | None = None
     compacting: Literal["no", "due", "done"] = "no"
+    batch: BatchPlace | None = None
 
 
 class JobEnd(Record):

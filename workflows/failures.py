@@ -9,6 +9,12 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError,
 FAILED = (ActivityError, ApplicationError)
 """What an activity's failure is raised as: a local one comes without the wrapper."""
 
+FAULTS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
+"""Faults of code end a workflow as failed, wherever they come up. NondeterminismError is not among them: a deploy that
+running jobs can't follow is taken back, and they go on."""
+
 
 def reason(error: FailureError) -> str:
     """What an activity's failure says for a reader: the innermost message, with its kind."""

@@ -9,10 +9,13 @@ from typing import Any
 
 from temporalio.common import SearchAttributePair, TypedSearchAttributes
 
+from workflows.batch_contracts import BatchNote, BatchState
 from workflows.contracts import JobStart
-from workflows.showing import AGENT, PHASE, TAGS, TENANT
+from workflows.showing import AGENT, BATCH, PHASE, TAGS, TENANT
 
 WORKFLOW = "AgentJob"
+BATCH_WORKFLOW = "Batch"
+BATCH_PART = "BatchPart"
 MESSAGE_CHARS = 200
 SUMMARY_CHARS = 80
 
@@ -40,6 +43,37 @@ def search_attributes(start: JobStart) -> TypedSearchAttributes:
         found.append(SearchAttributePair(TENANT, marked.tenant))
     if marked.tags:
         found.append(SearchAttributePair(TAGS, marked.tags))
+    if start.batch is not None:
+        found.append(SearchAttributePair(BATCH, start.batch.batch))
+    return TypedSearchAttributes(found)
+
+
+def batch_memo(state: BatchState) -> dict[str, BatchNote]:
+    """What lists of batches and views show: what was ordered, what holds it up, what it cost."""
+    note = BatchNote(
+        lines=state.lines,
+        concurrency=state.concurrency,
+        submitted=state.submitted,
+        agent=state.order.agent,
+        tenant=state.order.tenant,
+        hold=state.hold,
+        ending=state.ending,
+        budget=state.budget,
+        spent=state.spent,
+        refused=len(state.refused),
+        superseded=state.superseded,
+        digest=state.digest,
+    )
+    return {"batch": note}
+
+
+def batch_search_attributes(batch: str, state: BatchState) -> TypedSearchAttributes:
+    """What lists find the batch by; its jobs carry its id as well."""
+    found: list[SearchAttributePair[Any]] = [SearchAttributePair(BATCH, batch)]
+    if state.order.agent is not None:
+        found.append(SearchAttributePair(AGENT, state.order.agent))
+    if state.order.tenant is not None:
+        found.append(SearchAttributePair(TENANT, state.order.tenant))
     return TypedSearchAttributes(found)
 
 

@@ -58,6 +58,14 @@ NOTICE = Patient(
     retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(hours=1)),
 )
 
+BATCH = Options(
+    # It is one long step: it goes on from its last beat wherever a worker takes it up, however often that is.
+    start_to_close_timeout=timedelta(hours=24),
+    heartbeat_timeout=timedelta(seconds=15),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(seconds=30)),
+    cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+)
+
 
 def model(spec: AgentSpec) -> Options:
     return _options(spec, spec.model_seconds, spec.model_attempts)

@@ -22,7 +22,11 @@ STATUS = SearchAttributeKey.for_keyword("SurefootStatus")
 TENANT = SearchAttributeKey.for_keyword("SurefootTenant")
 TAGS = SearchAttributeKey.for_keyword_list("SurefootTags")
 ASKED_AT = SearchAttributeKey.for_datetime("SurefootAskedAt")
-ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT)
+BATCH = SearchAttributeKey.for_keyword("SurefootBatch")
+COST = SearchAttributeKey.for_float("SurefootCost")
+TOKENS = SearchAttributeKey.for_int("SurefootTokens")
+UNMEASURED = SearchAttributeKey.for_int("SurefootUnmeasured")
+ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT, BATCH, COST, TOKENS, UNMEASURED)
 """What lists find jobs by. A server has to know them before the first job starts."""
 
 BRIEF_BYTES = 400
@@ -73,6 +77,10 @@ class Board:
     def show_end(self, status: str) -> None:
         self._ended = True
         changes: list[SearchAttributeUpdate[Any]] = [PHASE.value_set("ended"), STATUS.value_set(status)]
+        if self._state.batch is not None:
+            spent = self._state.overall.usage
+            changes += [COST.value_set(spent.cost_usd), TOKENS.value_set(spent.tokens)]
+            changes += [UNMEASURED.value_set(spent.unmeasured)] if spent.unmeasured else []
         workflow.upsert_search_attributes(changes)
         if self._shown[1]:
             workflow.upsert_memo({"pending": None, "pending_left_out": None})

@@ -5,6 +5,7 @@ The bodies live in `activities/`, which the workflow must not import; `worker.py
 
 from temporalio import activity
 
+from workflows.batch_contracts import EndJobs, TendBatch, Tended
 from workflows.contracts import (
     AgentSpec,
     ArgumentsCheck,
@@ -75,4 +76,16 @@ async def check_arguments(request: CheckArguments) -> ArgumentsCheck:
 @activity.defn
 async def deliver_notice(request: DeliverNotice) -> NoticeEnd:
     """Tell one webhook of one notice."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def tend_batch(request: TendBatch) -> Tended:
+    """Begin the jobs of a batch, until something has to be decided."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def end_jobs(request: EndJobs) -> None:
+    """Stop or cancel the jobs of a batch."""
     raise NotImplementedError

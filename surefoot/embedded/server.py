@@ -27,6 +27,10 @@ SEARCH_ATTRIBUTES = {
     "SurefootTenant": "Keyword",
     "SurefootTags": "KeywordList",
     "SurefootAskedAt": "Datetime",
+    "SurefootBatch": "Keyword",
+    "SurefootCost": "Double",
+    "SurefootTokens": "Int",
+    "SurefootUnmeasured": "Int",
 }
 """What lists find jobs by: name → Temporal's type."""
 

@@ -1,0 +1,136 @@
+"""The jobs of one batch as the server sees them: begun by a line, counted, listed, ended.
+
+A job's id is made of its batch and its line, and is used once: whoever begins a line a second time, after a crash,
+finds that its job is there. Counts come from visibility, which lags: see `FRESH` in tend_batch.py.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from workflows import labels
+from workflows.batch_contracts import BatchLine, BatchOrder, LineClass
+from workflows.contracts import BatchPlace, JobStart
+from workflows.showing import BATCH, PHASE, STATUS
+
+FAIRNESS_KEY_BYTES = 64
+INCOMPLETE = (
+    "hit_iteration_cap",
+    "hit_tool_call_cap",
+    "hit_token_cap",
+    "hit_cost_cap",
+    "hit_wall_clock",
+    "no_progress",
+    "cancelled",
+)  # fmt: skip
+"""Ends before a job was done: a limit, or a person."""
+
+WAITS = f"{PHASE.name} IN ('waiting', 'paused')"
+ENDED = "ExecutionStatus NOT IN ('Running', 'ContinuedAsNew')"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many jobs of a batch run, wait for people (and run), are done, incomplete, or failed."""
+
+    running: int
+    waiting: int
+    done: int
+    incomplete: int
+    failed: int
+
+    @property
+    def ended(self) -> int:
+        return self.done + self.incomplete + self.failed
+
+
+def job_id(batch: str, line: BatchLine) -> str:
+    """The id of the job of this line, at this attempt."""
+    again = f"-{line.attempt}" if line.attempt > 1 else ""
+    return f"{batch}-{line.number:06d}{again}"
+
+
+def jobs_of(batch: str) -> str:
+    """The batch's jobs, in the server's own language."""
+    return f"WorkflowType = '{labels.WORKFLOW}' AND {BATCH.name} = '{batch}'"
+
+
+async def begin(client: Client, queue: str, batch: str, line: BatchLine, order: BatchOrder) -> str:
+    """Start the job of a line unless it was started before; its id."""
+    job = job_id(batch, line)
+    limits = order.limits.changed(line.limits) if order.limits else line.limits
+    start = JobStart(
+        agent=line.agent or order.agent or "",
+        message=line.input,
+        by=order.by,
+        **({"limits": limits} if limits else {}),
+        **({"model": order.model} if order.model else {}),
+        **({"tenant": order.tenant} if order.tenant else {}),
+        **({"tags": order.tags} if order.tags else {}),
+        batch=BatchPlace(batch=batch, line=line.number, custom_id=line.custom_id),
+    )
+    with suppress(WorkflowAlreadyStartedError):
+        await client.start_workflow(
+            labels.WORKFLOW,
+            start,
+            id=job,
+            task_queue=queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            memo=labels.memo(start, datetime.now(UTC)),
+            search_attributes=labels.search_attributes(start),
+            static_summary=labels.summary(start),
+            priority=_priority(batch, order),
+        )
+    return job
+
+
+def _priority(batch: str, order: BatchOrder) -> Priority:
+    """Batches of one tenant share what the tenant gets; a batch without a tenant is one of its own."""
+    key = order.tenant or batch
+    if len(key.encode()) > FAIRNESS_KEY_BYTES:
+        key = hashlib.sha256(key.encode()).hexdigest()
+    return Priority(priority_key=order.priority, fairness_key=key, fairness_weight=order.weight)
+
+
+async def count(client: Client, batch: str) -> Counts:
+    """How the batch's jobs stand, over all attempts at its lines."""
+    jobs = jobs_of(batch)
+    running = ended = 0
+    for group in (await client.count_workflows(f"{jobs} GROUP BY ExecutionStatus")).groups:
+        name = str(group.group_values[0])
+        running += group.count if name == "Running" else 0
+        ended += group.count if name not in ("Running", "ContinuedAsNew") else 0
+    waiting = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {WAITS}") if running else 0
+    done = incomplete = 0
+    if ended:
+        done = await number(client, f"{jobs} AND ExecutionStatus = 'Completed' AND {STATUS.name} = 'complete'")
+    if ended > done:
+        statuses = ", ".join(f"'{status}'" for status in INCOMPLETE)
+        incomplete = await number(client, f"{jobs} AND {ENDED} AND {STATUS.name} IN ({statuses})")
+    failed = max(0, ended - done - incomplete)
+    return Counts(running=running, waiting=waiting, done=done, incomplete=incomplete, failed=failed)
+
+
+def class_of(run: WorkflowExecution) -> LineClass:
+    """What the end of this run means for its line."""
+    status = run.typed_search_attributes.get(STATUS)
+    if run.status == WorkflowExecutionStatus.COMPLETED and status == "complete":
+        return "done"
+    return "incomplete" if status in INCOMPLETE else "failed"
+
+
+async def number(client: Client, query: str) -> int:
+    return (await client.count_workflows(query)).count
+
+
+async def running(client: Client, batch: str) -> AsyncIterator[WorkflowExecution]:
+    """The batch's jobs that run or wait."""
+    async for run in client.list_workflows(f"{jobs_of(batch)} AND ExecutionStatus = 'Running'"):
+        yield run

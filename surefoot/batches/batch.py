@@ -1,0 +1,217 @@
+"""One batch as people reach it: how it stands, and words that change how it runs.
+
+How its jobs stand is counted by the server, so no worker need be up to see it; what was spent comes from the batch.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from temporalio.client import Client as Temporal
+from temporalio.client import (
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowHandle,
+)
+
+from activities import batch_jobs
+from activities.batch_jobs import Counts
+from surefoot.asking import ask
+from surefoot.ends import ANSWER_WITHIN
+from surefoot.errors import BatchEnded, JobEnded, NoSuchBatch, NoSuchJob, WrongValue
+from surefoot.rpc import reaching
+from workflows import labels
+from workflows.batch_contracts import (
+    BatchChange,
+    BatchEnd,
+    BatchEnding,
+    BatchNote,
+    BatchSpent,
+    BatchState,
+    Budget,
+    Tended,
+)
+from workflows.contracts import Record
+
+LOOK_SECONDS = 1.0
+
+BatchPhase = Literal["running", "held", "waiting", "ending", "ended"]
+"""`waiting`: all that is left waits for people. `held`: nothing more begins until somebody lets it go on."""
+
+
+class BatchView(Record):
+    """How a batch stands.
+
+    Every line is in one of `queued`, `running`, `waiting` (for a person), `done`, `incomplete` and `failed`; lines that
+    can't be jobs are failed. `rate` is jobs a minute since it began, `left_seconds` what that means for the rest.
+    """
+
+    batch: str
+    state: BatchPhase
+    lines: int
+    queued: int = 0
+    running: int = 0
+    waiting: int = 0
+    done: int = 0
+    incomplete: int = 0
+    failed: int = 0
+    concurrency: int
+    hold: str | None = None
+    ending: BatchEnding | None = None
+    budget: Budget = Budget()
+    spent: BatchSpent = BatchSpent()
+    agent: str | None = None
+    tenant: str | None = None
+    rate: float | None = None
+    left_seconds: float | None = None
+    submitted_at: datetime
+    ended_at: datetime | None = None
+
+
+class Batch:
+    """A batch on a server, by its id."""
+
+    def __init__(self, temporal: Temporal, id: str, *, answer_within: timedelta = ANSWER_WITHIN) -> None:
+        self.temporal = temporal
+        self.id = id
+        self._answer_within = answer_within
+
+    def __repr__(self) -> str:
+        return f"<Batch {self.id}>"
+
+    # --- looking
+
+    async def view(self) -> BatchView:
+        """How it stands now. Raises `NoSuchBatch`."""
+        description = await self.describe()
+        with reaching(self.id):
+            note = await description.memo_value("batch", type_hint=BatchNote)
+            spent = await _spent(self.temporal, description) or note.spent
+            counts = await batch_jobs.count(self.temporal, self.id)
+        return _view(description, note.model_copy(update={"spent": spent}), counts)
+
+    async def follow(self) -> AsyncIterator[BatchView]:
+        """How it stands whenever that has changed, until it has ended."""
+        last: BatchView | None = None
+        while True:
+            view = await self.view()
+            if view != last:
+                yield view
+                last = view
+            if view.state == "ended":
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def state(self) -> BatchState:
+        """All that it is beside its jobs. Raises `NoWorker` if it runs and no worker answers."""
+        description = await self.describe()
+        with reaching(self.id):
+            if description.status != WorkflowExecutionStatus.RUNNING:
+                return (await self._end(description)).state
+            state: BatchState = await ask(self.handle(), "state", BatchState, self._answer_within)
+            return state
+
+    async def _end(self, description: WorkflowExecutionDescription) -> BatchEnd:
+        handle = self.temporal.get_workflow_handle(self.id, run_id=description.run_id, result_type=BatchEnd)
+        try:
+            end: BatchEnd = await handle.result(follow_runs=False)
+            return end
+        except WorkflowFailureError:
+            return BatchEnd(state=await ask(handle, "state", BatchState, self._answer_within))
+
+    async def describe(self) -> WorkflowExecutionDescription:
+        try:
+            with reaching(self.id):
+                description = await self.handle().describe()
+        except NoSuchJob:
+            raise NoSuchBatch(f"there is no batch {self.id} on this server; see: surefoot batch list") from None
+        if description.workflow_type != labels.BATCH_WORKFLOW:
+            raise NoSuchBatch(f"{self.id} is no batch but a {description.workflow_type}")
+        return description
+
+    def handle(self) -> WorkflowHandle[Any, Any]:
+        return self.temporal.get_workflow_handle(self.id)
+
+    # --- changing how it runs
+
+    async def pause(self, *, by: str, reason: str | None = None) -> None:
+        """Begin no more jobs; those that run go on."""
+        await self._change(BatchChange(hold=reason or f"paused by {by}", by=by))
+
+    async def resume(self, *, by: str, budget: Budget | None = None) -> None:
+        """Begin jobs again, with another budget if the old one is spent."""
+        await self._change(BatchChange(hold="", by=by, **({"budget": budget} if budget else {})))
+
+    async def set_concurrency(self, concurrency: int, *, by: str) -> None:
+        """How many jobs may run at the same time from now on."""
+        if concurrency < 1:
+            raise WrongValue(f"a batch runs at least one job at a time, not {concurrency}; to hold it, pause it")
+        await self._change(BatchChange(concurrency=concurrency, by=by))
+
+    async def cancel(self, how: BatchEnding = "finish", *, by: str) -> None:
+        """Begin no more jobs; those that run may `finish`, are told to `stop`, or are ended now (`cancel`)."""
+        await self._change(BatchChange(ending=how, by=by))
+
+    async def _change(self, change: BatchChange) -> None:
+        await self.describe()
+        try:
+            with reaching(self.id):
+                await self.handle().signal("change", change)
+        except JobEnded:
+            raise BatchEnded(f"batch {self.id} has ended; try lines again: surefoot batch retry {self.id}") from None
+
+
+async def _spent(temporal: Temporal, description: WorkflowExecutionDescription) -> BatchSpent | None:
+    """What the batch says in its last heartbeat; None if nobody tends it now."""
+    for pending in description.raw_description.pending_activities:
+        if pending.activity_type.name == "tend_batch" and pending.heartbeat_details.payloads:
+            decoded = await temporal.data_converter.decode(pending.heartbeat_details.payloads, [Tended])
+            tended: Tended = decoded[0]
+            return tended.spent
+    return None
+
+
+def _view(description: WorkflowExecutionDescription, note: BatchNote, counts: Counts) -> BatchView:
+    gone = note.superseded
+    ended = description.status != WorkflowExecutionStatus.RUNNING
+    done, incomplete = counts.done - gone.get("done", 0), counts.incomplete - gone.get("incomplete", 0)
+    failed = counts.failed - gone.get("failed", 0) + note.refused
+    running = counts.running - counts.waiting
+    queued = max(0, note.lines - done - incomplete - failed - counts.running)
+    seconds = ((description.close_time or datetime.now(UTC)) - note.submitted).total_seconds()
+    rate = 60 * counts.ended / seconds if counts.ended and seconds > 0 else None
+    left = queued + running
+    return BatchView(
+        batch=description.id,
+        state=_phase(ended, note, running, queued, counts.waiting),
+        lines=note.lines,
+        queued=queued,
+        running=running,
+        waiting=counts.waiting,
+        done=done,
+        incomplete=incomplete,
+        failed=failed,
+        concurrency=note.concurrency,
+        hold=note.hold,
+        ending=note.ending,
+        budget=note.budget,
+        spent=note.spent,
+        agent=note.agent,
+        tenant=note.tenant,
+        rate=round(rate, 1) if rate else None,
+        left_seconds=round(60 * left / rate) if rate and left and not ended else None,
+        submitted_at=note.submitted,
+        ended_at=description.close_time,
+    )
+
+
+def _phase(ended: bool, note: BatchNote, running: int, queued: int, waiting: int) -> BatchPhase:
+    if ended:
+        return "ended"
+    if note.ending is not None:
+        return "ending"
+    if note.hold is not None:
+        return "held"
+    return "waiting" if waiting and not running and not queued else "running"

@@ -1,0 +1,167 @@
+"""Reads batch files: JSONL (also compressed), one job a line; or CSV, each row put into a template.
+
+Every line is checked before any job begins. Nothing is kept but the ids that were seen, so the size of a file hardly
+matters.
+"""
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from activities.agents import NAME
+from surefoot.errors import WrongValue
+from surefoot.texts import MESSAGE_BYTES
+from workflows.batch_contracts import BatchLine
+from workflows.contracts import JsonObject, Limits
+from workflows.faults import faults_of
+
+LINE_BYTES = MESSAGE_BYTES + 200_000
+"""Longest line: a message of full size and what belongs to it."""
+
+METADATA_BYTES = 100_000
+ID_CHARS = 200
+FIELD = re.compile(r"\{([^{}]*)\}")
+BOM = b"\xef\xbb\xbf"
+
+
+class GivenLimits(Limits):
+    """Limits of a line: a word that is none of them is a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class GivenLine(BaseModel):
+    """A line as people write it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    custom_id: str = Field(min_length=1, max_length=ID_CHARS)
+    input: str = Field(min_length=1)
+    agent: str | None = None
+    limits: GivenLimits | None = None
+    metadata: JsonObject = {}
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that can't be a job, and why."""
+
+    number: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"line {self.number}: {self.problem}"
+
+
+def read_jsonl(file: BinaryIO, *, agent: str | None = None) -> Iterator[BatchLine | BadLine]:
+    """The lines of a JSONL file, numbered from 1; empty ones are left out. `agent` does what names no agent itself."""
+    check = _Checker(agent)
+    for number, raw in enumerate(_lines(file), 1):
+        if raw.strip():
+            yield check.line(number, raw)
+
+
+def read_csv(file: BinaryIO, template: str, *, agent: str | None = None) -> Iterator[BatchLine | BadLine]:
+    """The rows of a CSV file with a head; `{name}` in the template is the row's value of that column.
+
+    The columns `custom_id` and `agent` are those of a job; without a `custom_id` it is the row's number.
+    """
+    rows = csv.reader(io.TextIOWrapper(file, "utf-8-sig", newline=""), strict=True)
+    try:
+        head = next(rows, [])
+        wanted = FIELD.findall(template)
+        if missing := [name for name in wanted if name not in head]:
+            raise WrongValue(
+                f"the template asks for {', '.join(missing)}, and the file's columns are {', '.join(head) or 'none'}"
+            )
+        yield from _rows(rows, head, template, _Checker(agent))
+    except (csv.Error, UnicodeDecodeError) as error:
+        yield BadLine(rows.line_num, f"this is no CSV in UTF-8: {error}; what follows was not read")
+
+
+def _rows(
+    rows: Iterator[list[str]], head: list[str], template: str, check: "_Checker"
+) -> Iterator[BatchLine | BadLine]:
+    for number, row in enumerate(rows, 1):
+        if not row:
+            continue
+        if len(row) != len(head):
+            yield BadLine(number, f"it has {len(row)} values, and the head has {len(head)} columns")
+            continue
+        values = dict(zip(head, row, strict=True))
+        text = FIELD.sub(lambda match, given=values: given[match[1]], template)  # type: ignore[misc]
+        given = {"custom_id": values.get("custom_id") or str(number), "input": text}
+        if values.get("agent"):
+            given["agent"] = values["agent"]
+        yield check.line(number, json.dumps(given).encode())
+
+
+class _Checker:
+    """Turns lines into jobs to be, and remembers the ids that were there."""
+
+    def __init__(self, agent: str | None) -> None:
+        self._agent = agent
+        self._seen: dict[bytes, int] = {}
+
+    def line(self, number: int, raw: bytes) -> BatchLine | BadLine:
+        if len(raw) > LINE_BYTES:
+            return BadLine(number, f"it is longer than {LINE_BYTES:,} bytes, more than one job can be started with")
+        try:
+            given = GivenLine.model_validate_json(raw)
+        except ValidationError as error:
+            return BadLine(number, faults_of(error, "the line"))
+        problem = self._problem(given)
+        if problem is None and (first := self._seen.setdefault(_print(given.custom_id), number)) != number:
+            problem = f"custom_id {given.custom_id!r} stands in line {first} already; each line needs its own"
+        if problem is not None:
+            return BadLine(number, problem)
+        return BatchLine(number=number, **given.model_dump(exclude_unset=True))
+
+    def _problem(self, given: GivenLine) -> str | None:
+        agent = given.agent or self._agent
+        if agent is None:
+            return 'it names no "agent", and none was given for the whole batch'
+        if not NAME.fullmatch(agent):
+            return f"agent {agent[:80]!r} can't be a name: give 1 to 64 letters, digits, _ or -"
+        if not given.custom_id.isprintable():
+            return f"custom_id {given.custom_id!r} has characters that can't be printed"
+        if (size := len(given.input.encode())) > MESSAGE_BYTES:
+            return f"its input has {size:,} bytes, at most {MESSAGE_BYTES:,} fit; put the rest where a tool can read it"
+        if (size := len(json.dumps(given.metadata))) > METADATA_BYTES:
+            return f"its metadata have {size:,} bytes, at most {METADATA_BYTES:,} fit"
+        return None
+
+
+def _print(custom_id: str) -> bytes:
+    """A hundred thousand long ids would take more memory than all else."""
+    return hashlib.blake2b(custom_id.encode(), digest_size=12).digest()
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, none much longer than `LINE_BYTES`: of a longer one the rest is passed over."""
+    first = True
+    while raw := file.readline(LINE_BYTES + 1):
+        if len(raw) > LINE_BYTES and not raw.endswith(b"\n"):
+            while (rest := file.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
+        yield raw.removeprefix(BOM) if first else raw
+        first = False
+
+
+def open_batch(path: Path) -> BinaryIO:
+    """The file's bytes, unpacked if its name ends with `.gz`. Raises `WrongValue`."""
+    try:
+        if path.suffix == ".gz":
+            return gzip.open(path, "rb")  # type: ignore[return-value]
+        return path.open("rb")
+    except OSError as error:
+        raise WrongValue(f"{path} can't be read: {error.strerror}") from None

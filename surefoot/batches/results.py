@@ -1,0 +1,118 @@
+"""What became of each line of a batch, in the order of the file, as far as it is known.
+
+A line's result is that of its job's last run, read from the job itself: there is no copy that could say otherwise.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from typing import Literal
+
+from pydantic import Field, JsonValue
+from temporalio.client import Client as Temporal
+
+from activities.batch_jobs import job_id
+from activities.batch_lines import read_part
+from surefoot.batches.batch import Batch
+from surefoot.ends import fetch_end
+from surefoot.errors import JobRunning, NoSuchJob
+from workflows.batch_contracts import BatchLine, BatchState, PartRef
+from workflows.contracts import JsonObject, Outcome, Record, Status
+
+READ_AT_ONCE = 16
+"""How many jobs are asked for their ends at the same time."""
+
+
+class BatchResult(Record):
+    """What became of one line.
+
+    `state` is `queued` (no job yet), `running` (also while it waits), or `ended`; then there is an `outcome`, unless no
+    job could be started: `error` says why.
+    """
+
+    custom_id: str
+    line: int
+    job: str | None = None
+    state: Literal["queued", "running", "ended"]
+    status: Status | None = None
+    answer: str | None = None
+    output: JsonValue = None
+    error: str | None = None
+    outcome: Outcome | None = None
+    attempt: int = 1
+    metadata: JsonObject = Field(default_factory=dict)
+
+
+async def results(batch: Batch, *, whole: bool = False) -> AsyncIterator[BatchResult]:
+    """The results of the lines whose jobs have ended; with `whole` all lines, those too that are not done."""
+    state = await batch.state()
+    latest = await _latest(batch.temporal, retried_parts(state))
+    reading: deque[asyncio.Task[BatchResult]] = deque()
+    try:
+        async for line in _lines(batch.temporal, first_parts(state)):
+            now = latest.get(line.number, line)
+            reading.append(asyncio.create_task(_result(batch, now, state)))
+            if len(reading) >= READ_AT_ONCE and _wanted(found := await reading.popleft(), whole):
+                yield found
+        while reading:
+            if _wanted(found := await reading.popleft(), whole):
+                yield found
+    finally:
+        for task in reading:
+            task.cancel()
+
+
+def first_parts(state: BatchState) -> Sequence[PartRef]:
+    """The parts that hold the file, without those of lines that were tried again."""
+    return state.parts[: _firsts(state)]
+
+
+def retried_parts(state: BatchState) -> Sequence[PartRef]:
+    return state.parts[_firsts(state) :]
+
+
+def _firsts(state: BatchState) -> int:
+    lines = 0
+    for number, part in enumerate(state.parts):
+        if lines == state.lines:
+            return number
+        lines += part.lines
+    return len(state.parts)
+
+
+async def _latest(temporal: Temporal, parts: Sequence[PartRef]) -> dict[int, BatchLine]:
+    """The last attempt at each line that was tried again."""
+    return {line.number: line async for line in _lines(temporal, parts)}
+
+
+async def _lines(temporal: Temporal, parts: Sequence[PartRef]) -> AsyncIterator[BatchLine]:
+    for part in parts:
+        for line in await read_part(temporal, part.id):
+            yield line
+
+
+def _wanted(result: BatchResult, whole: bool) -> bool:
+    return whole or result.state == "ended"
+
+
+async def _result(batch: Batch, line: BatchLine, state: BatchState) -> BatchResult:
+    given = {"custom_id": line.custom_id, "line": line.number, "attempt": line.attempt, "metadata": line.metadata}
+    if line.number in state.refused:
+        return BatchResult(**given, state="ended", status="failed", error=state.refused[line.number])
+    job = job_id(batch.id, line)
+    try:
+        outcome = (await fetch_end(batch.temporal, job)).outcome
+    except NoSuchJob:
+        return BatchResult(**given, state="queued")
+    except JobRunning:
+        return BatchResult(**given, job=job, state="running")
+    return BatchResult(
+        **given,
+        job=job,
+        state="ended",
+        status=outcome.status,
+        answer=outcome.answer,
+        output=outcome.output,
+        error=outcome.error,
+        outcome=outcome,
+    )

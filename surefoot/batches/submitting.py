@@ -1,0 +1,140 @@
+"""Submits batches: puts their lines where every worker can read them, then starts them.
+
+The batch itself is started last, so a submission that breaks off leaves nothing that runs, and the same one, sent once
+more, goes on from there.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from temporalio.client import Client as Temporal
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from surefoot.errors import JobConflict, WrongValue
+from surefoot.rpc import reaching
+from workflows import labels
+from workflows.batch_contracts import BatchLine, BatchLines, BatchNote, BatchOrder, BatchState, Budget, PartRef
+
+PART_LINES = 1000
+PART_BYTES = 1_000_000
+"""Most bytes of lines in one part: it is the input of a workflow."""
+
+UPLOADS = 4
+"""How many parts are on their way at the same time."""
+
+
+async def submit(
+    temporal: Temporal,
+    queue: str,
+    lines: Iterable[BatchLine],
+    order: BatchOrder,
+    *,
+    id: str,
+    digest: str,
+    concurrency: int = 20,
+    budget: Budget | None = None,
+) -> bool:
+    """Start the batch `id` of these lines; False if it was started before. `digest` is that of all that it is made of.
+
+    Raises `JobConflict` if the id belongs to another batch, `WrongValue` if there are no lines.
+    """
+    with reaching(id):
+        if await _is_there(temporal, id, digest):
+            return False
+        parts = await put_parts(temporal, queue, f"{id}/{digest[:12]}", lines)
+        if not parts:
+            raise WrongValue("there is no line that could be a job")
+        state = BatchState(
+            order=order,
+            lines=sum(part.lines for part in parts),
+            parts=parts,
+            concurrency=concurrency,
+            budget=budget or Budget(),
+            digest=digest,
+            submitted=datetime.now(UTC),
+        )
+        try:
+            await temporal.start_workflow(
+                labels.BATCH_WORKFLOW,
+                state,
+                id=id,
+                task_queue=queue,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                memo=labels.batch_memo(state),
+                search_attributes=labels.batch_search_attributes(id, state),
+            )
+        except WorkflowAlreadyStartedError:
+            return not await _is_there(temporal, id, digest)
+    return True
+
+
+async def _is_there(temporal: Temporal, id: str, digest: str) -> bool:
+    """Whether this very batch was started before. Raises `JobConflict` if the id is taken by something else."""
+    async for run in temporal.list_workflows(f"WorkflowId = '{id}'", limit=1):
+        if run.workflow_type != labels.BATCH_WORKFLOW:
+            raise JobConflict(f"{id} is the id of a {run.workflow_type}; choose another one: --id NAME")
+        note = await run.memo_value("batch", None, type_hint=BatchNote)
+        if note is None or note.digest != digest:
+            raise JobConflict(
+                f"batch {id} exists already, of other lines or with other options; choose another id: --id NAME"
+            )
+        return True
+    return False
+
+
+async def put_parts(temporal: Temporal, queue: str, prefix: str, lines: Iterable[BatchLine]) -> list[PartRef]:
+    """Put lines with the server, in parts that are put there once, however often this is done."""
+    places, refs = asyncio.Semaphore(UPLOADS), list[PartRef]()
+
+    async def put(part: str, held: list[BatchLine]) -> None:
+        try:
+            await _put_part(temporal, queue, part, held)
+        finally:
+            places.release()
+
+    async with asyncio.TaskGroup() as group:
+        for number, held in enumerate(_parts(lines)):
+            part = f"{prefix}/{number:04d}"
+            refs.append(PartRef(id=part, lines=len(held)))
+            await places.acquire()  # no more parts in memory than are on their way
+            group.create_task(put(part, held))
+    return refs
+
+
+async def _put_part(temporal: Temporal, queue: str, part: str, lines: list[BatchLine]) -> None:
+    """Put lines with the server, unless they are there."""
+    try:
+        await temporal.start_workflow(
+            labels.BATCH_PART,
+            BatchLines(lines=lines),
+            id=part,
+            task_queue=queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+        )
+    except WorkflowAlreadyStartedError:
+        return
+
+
+def _parts(lines: Iterable[BatchLine]) -> Iterable[list[BatchLine]]:
+    held: list[BatchLine] = []
+    size = 0
+    for line in lines:
+        more = len(line.model_dump_json(exclude_unset=True))
+        if held and (len(held) == PART_LINES or size + more > PART_BYTES):
+            yield held
+            held, size = [], 0
+        held.append(line)
+        size += more
+    if held:
+        yield held
+
+
+def digest_of(content: bytes, order: BatchOrder, more: Iterable[str] = ()) -> str:
+    """One print of a whole submission: the file's own digest, and what all its jobs begin with."""
+    told = [content.hex(), order.model_dump_json(exclude={"by"}), *more]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()

@@ -1,0 +1,177 @@
+"""A batch on a real server: every line once, in whatever way its jobs end, and a place for the next one."""
+
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from activities.agents import Agent
+from activities.providers.script import Script
+from activities.tools import tool
+from surefoot.batches.batch import Batch, BatchView
+from surefoot.batches.results import BatchResult, results
+from surefoot.batches.retrying import retry
+from surefoot.batches.submitting import submit
+from surefoot.client import Client
+from surefoot.errors import BatchEnded, JobConflict, NoSuchBatch, WrongValue
+from tests.conftest import Host
+from tests.waiting import until
+from workflows.batch_contracts import BatchLine, BatchOrder, Budget
+
+WORKER = Agent("worker", Script([{"text": "done"}]))
+
+
+def lines(count: int, **more: object) -> list[BatchLine]:
+    return [BatchLine(number=n, custom_id=f"id-{n}", input=f"say {n}", **more) for n in range(1, count + 1)]
+
+
+async def submitted(client: Client, id: str, given: list[BatchLine], **more: object) -> Batch:
+    order = BatchOrder(agent="worker")
+    options = {"order": order, "digest": "x", **more}
+    assert await submit(client.temporal, client.task_queue, given, id=id, **options)  # type: ignore[arg-type]
+    return Batch(client.temporal, id)
+
+
+async def ended(batch: Batch) -> BatchView:
+    return await until(batch.view, lambda view: view.state == "ended")
+
+
+async def rows(found: AsyncIterator[BatchResult]) -> list[BatchResult]:
+    return [row async for row in found]
+
+
+async def test_every_line_becomes_one_job_and_results_come_in_the_files_order(host: Host) -> None:
+    async with host(WORKER) as client:
+        batch = await submitted(client, "all", lines(50), concurrency=10)
+        view = await ended(batch)
+        assert (view.done, view.queued, view.failed, view.spent.jobs) == (50, 0, 0, 50)
+        found = await rows(results(batch))
+        assert [row.custom_id for row in found] == [f"id-{n}" for n in range(1, 51)]
+        assert {row.answer for row in found} == {"done"}
+
+
+async def test_the_same_submission_twice_is_one_batch_and_another_one_needs_another_id(host: Host) -> None:
+    async with host(WORKER) as client:
+        await submitted(client, "twice", lines(2))
+        order = BatchOrder(agent="worker")
+        assert not await submit(client.temporal, client.task_queue, lines(2), order, id="twice", digest="x")
+        with pytest.raises(JobConflict, match="of other lines or with other options"):
+            await submit(client.temporal, client.task_queue, lines(3), order, id="twice", digest="y")
+        view = await ended(Batch(client.temporal, "twice"))
+        assert (view.lines, view.done) == (2, 2)
+
+
+async def test_as_many_jobs_run_at_the_same_time_as_may_and_no_more(host: Host) -> None:
+    together, running, most = threading.Barrier(4), 0, 0
+
+    @tool(read_only=True)
+    def work() -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        together.wait(timeout=30)
+        running -= 1
+        return "worked"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "work"}]}, {"text": "done"}]), tools=[work])
+    async with host(agent) as client:
+        view = await ended(await submitted(client, "window", lines(32), concurrency=4))
+        assert view.done == 32
+        assert most == 4
+
+
+async def test_lines_that_fail_or_stop_short_do_not_stop_the_others(host: Host) -> None:
+    short = Agent("short", Script([{"text": "cut", "stop": "max_tokens"}]))
+    async with host(WORKER, short) as client:
+        given = lines(6)
+        given[1] = given[1].model_copy(update={"agent": "nobody"})
+        given[3] = given[3].model_copy(update={"agent": "short"})
+        batch = await submitted(client, "mixed", given)
+        view = await ended(batch)
+        assert (view.done, view.failed + view.incomplete) == (4, 2)
+        found = {row.line: row.status for row in await rows(results(batch))}
+        assert found == {1: "complete", 2: "failed", 3: "complete", 4: "model_failure", 5: "complete", 6: "complete"}
+
+
+async def test_a_job_that_waits_for_a_person_gives_its_place_to_the_next(host: Host) -> None:
+    @tool
+    def pay() -> str:
+        return "paid"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "pay"}]}, {"text": "done"}]), tools=[pay])
+    async with host(agent) as client:
+        batch = await submitted(client, "waits", lines(6), concurrency=2)
+        view = await until(batch.view, lambda view: view.waiting == 6)
+        assert (view.running, view.queued, view.state) == (0, 0, "waiting")
+        for number in range(1, 7):
+            job = client.job(f"waits-{number:06d}")
+            (pending,) = await job.all_pending()
+            await job.approve(pending.call, by="ann")
+        assert (await ended(batch)).done == 6
+
+
+async def test_a_paused_batch_begins_nothing_and_goes_on_when_resumed(host: Host) -> None:
+    async with host(WORKER) as client:
+        batch = await submitted(client, "held", lines(400), concurrency=1)
+        await until(batch.view, lambda view: view.done > 0)
+        await batch.pause(by="ann", reason="lunch")
+        await until(batch.describe, lambda seen: not seen.raw_description.pending_activities)
+        view = await until(batch.view, lambda view: view.running == 0)
+        assert (view.state, view.hold) == ("held", "lunch")
+        done = (await batch.view()).done
+        assert 0 < done < 400
+        await batch.set_concurrency(20, by="ann")
+        assert (await batch.view()).done == done
+        await batch.resume(by="ann")
+        assert (await ended(batch)).done == 400
+
+
+async def test_cancelled_jobs_end_and_what_had_not_begun_never_does(host: Host) -> None:
+    @tool
+    def pay() -> str:
+        return "paid"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "pay"}]}, {"text": "done"}]), tools=[pay])
+    async with host(agent) as client:
+        batch = await submitted(client, "given-up", lines(30), concurrency=3)
+        await until(batch.view, lambda view: view.waiting >= 3)
+        await batch.cancel("cancel", by="ann")
+        view = await ended(batch)
+        assert view.incomplete == view.lines - view.queued
+        assert view.done == 0
+        with pytest.raises(BatchEnded, match="surefoot batch retry"):
+            await batch.pause(by="ann")
+
+
+async def test_what_failed_is_tried_again_and_its_attempts_are_kept(host: Host) -> None:
+    async with host(WORKER) as client:
+        given = lines(4)
+        given[2] = given[2].model_copy(update={"agent": "late"})
+        batch = await submitted(client, "again", given)
+        assert (await ended(batch)).failed == 1
+        late = Agent("late", Script([{"text": "better"}]))
+    async with host(WORKER, late) as client:
+        assert await retry(batch) == 1
+        view = await ended(batch)
+        assert (view.done, view.failed, view.lines) == (4, 0, 4)
+        found = await rows(results(batch))
+        assert [(row.attempt, row.answer) for row in found] == [(1, "done"), (1, "done"), (2, "better"), (1, "done")]
+        assert await retry(batch) == 0
+        with pytest.raises(WrongValue, match="no line with custom_id 'id-9'"):
+            await retry(batch, custom_ids=["id-9"])
+
+
+async def test_a_spent_budget_stops_new_jobs_and_says_so(host: Host) -> None:
+    agent = Agent("worker", Script([{"text": "done", "usage": {"input_tokens": 100, "output_tokens": 0}}]))
+    async with host(agent) as client:
+        batch = await submitted(client, "dear", lines(5000), concurrency=1, budget=Budget(tokens=300))
+        view = await until(batch.view, lambda view: view.state == "held")
+        assert view.hold is not None
+        assert "the budget of 300 tokens is spent" in view.hold
+        assert 3 <= view.done < 5000
+
+
+async def test_no_such_batch(host: Host) -> None:
+    async with host(WORKER) as client:
+        with pytest.raises(NoSuchBatch, match="there is no batch nothing"):
+            await Batch(client.temporal, "nothing").view()

@@ -1,0 +1,149 @@
+"""A batch: many jobs from one file, begun in order, so many at a time.
+
+It knows no job: which jobs it has, and what became of them, is asked of the server. So a place is free when the server
+says that fewer jobs run than may, in whatever way they ended, and 100,000 lines cost no more than 100.
+"""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+
+from workflows import policies, steps
+from workflows.batch_contracts import BatchChange, BatchEnd, BatchRetry, BatchState, EndJobs, TendBatch, Tended
+from workflows.failures import FAULTS, reason
+from workflows.labels import BATCH_WORKFLOW, batch_memo
+from workflows.received import received, unanswered
+
+PACES = (5.0, 15.0, 60.0, 300.0)
+"""Seconds until parked jobs are looked at again, growing while nothing happens."""
+
+
+@workflow.defn(name=BATCH_WORKFLOW, failure_exception_types=FAULTS)
+class Batch:
+    """Runs one batch; its workflow id is the batch's id."""
+
+    @workflow.init
+    def __init__(self, state: BatchState) -> None:
+        self._state = state
+        self._changes = 0
+        self._looks = 0
+
+    @workflow.run
+    async def run(self, state: BatchState) -> BatchEnd:
+        while not await self._done():
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(self._state)
+        await self._release()
+        return BatchEnd(state=self._state, cancelled=self._state.ending is not None)
+
+    async def _done(self) -> bool:
+        """One look at the batch; whether it has ended."""
+        state = self._state
+        if state.hold is not None and state.ending is None:
+            await workflow.wait_condition(lambda: state.hold is None or state.ending is not None)
+        if state.ending in ("stop", "cancel"):
+            request = EndJobs(batch=workflow.info().workflow_id, how=state.ending)
+            await workflow.execute_activity(steps.end_jobs, request, **policies.BATCH)
+        seen = self._changes
+        tended = await self._tend()
+        if tended.over_budget is not None and state.ending is None and self._changes == seen:
+            state.hold = tended.over_budget
+            self._show()
+        if tended.parked:
+            await self._pause(seen)
+        return tended.ended
+
+    async def _tend(self) -> Tended:
+        """Look after the jobs until something has to be decided, or somebody has a word."""
+        state, seen = self._state, self._changes
+        request = TendBatch(batch=workflow.info().workflow_id, state=state.model_copy(deep=True))
+        handle = workflow.start_activity(steps.tend_batch, request, **policies.BATCH)
+        changed = asyncio.create_task(workflow.wait_condition(lambda: self._changes != seen))
+        try:
+            await workflow.wait((handle, changed), return_when=asyncio.FIRST_COMPLETED)
+            if not handle.done():
+                handle.cancel()  # it answers with how far it came
+            tended = await handle
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                return Tended(begun=state.begun, spent=state.spent)
+            raise ApplicationError(reason(error), type="BatchFailed", non_retryable=True) from error
+        finally:
+            changed.cancel()
+        state.begun, state.spent = tended.begun, tended.spent
+        state.refused |= tended.refused
+        self._show()
+        return tended
+
+    async def _pause(self, seen: int) -> None:
+        """Jobs wait for people: nothing is held for them, and the next look is some time away."""
+        pace = PACES[min(self._looks, len(PACES) - 1)]
+        self._looks += 1
+        try:
+            await workflow.wait_condition(lambda: self._changes != seen, timeout=timedelta(seconds=pace))
+        except TimeoutError:
+            return
+        self._looks = 0
+
+    async def _release(self) -> None:
+        for part in self._state.parts:
+            handle = workflow.get_external_workflow_handle(part.id)
+            try:
+                await handle.signal("release")
+            except ApplicationError:
+                workflow.logger.info("part %s was released before", part.id)
+
+    def _show(self) -> None:
+        workflow.upsert_memo(batch_memo(self._state))
+
+    # --- what can be asked and sent
+
+    @workflow.query
+    def state(self) -> BatchState:
+        return self._state
+
+    @workflow.signal
+    def change(self, *sent: object) -> None:
+        """A person's word; the same word again changes nothing."""
+        with unanswered():
+            self._apply(received(BatchChange, sent))
+
+    @workflow.signal
+    def try_again(self, *sent: object) -> None:
+        """Lines whose jobs ended are begun once more; the same retry again changes nothing."""
+        with unanswered():
+            self._try_again(received(BatchRetry, sent))
+
+    @workflow.signal
+    def job_ended(self, *_job: object) -> None:
+        """A job that had waited for people has ended: look at once, not at the next look's time."""
+        self._changes += 1
+
+    def _apply(self, change: BatchChange) -> None:
+        state = self._state
+        if change.concurrency is not None:
+            state.concurrency = change.concurrency
+        if change.budget is not None:
+            state.budget = change.budget
+        if change.hold is not None:
+            state.hold = change.hold or None
+        if change.ending is not None:
+            state.ending = change.ending
+        self._changes += 1
+        self._show()
+
+    def _try_again(self, retry: BatchRetry) -> None:
+        if retry.id not in self._state.retries:
+            again(self._state, retry)
+            self._changes += 1
+            self._show()
+
+
+def again(state: BatchState, retry: BatchRetry) -> None:
+    """Put the retry's lines behind all others."""
+    state.retries.append(retry.id)
+    state.parts += retry.parts
+    for kind, count in retry.superseded.items():
+        state.superseded[kind] = state.superseded.get(kind, 0) + count

@@ -1,0 +1,165 @@
+"""What enters the history of batches, by the rules of `contracts.py`: fields are only ever added, with defaults."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from workflows.contracts import JsonObject, Limits, Record, State
+
+BatchEnding = Literal["finish", "stop", "cancel"]
+"""How a batch is given up. No more jobs begin; those that run end by themselves, are stopped, or are cancelled."""
+
+LineClass = Literal["done", "incomplete", "failed"]
+"""What became of a line whose job has ended: it is complete, ended before it was, or could not run."""
+
+
+class BatchLine(Record):
+    """One line of a batch file: a job to be. `number` is its place in the file, from 1; `attempt` counts retries."""
+
+    number: int
+    custom_id: str
+    input: str
+    agent: str | None = None
+    limits: Limits | None = None
+    metadata: JsonObject = {}
+    attempt: int = 1
+
+
+class BatchLines(Record):
+    """The input of a `BatchPart`: lines that lie with the server for as long as their batch needs them."""
+
+    lines: list[BatchLine]
+
+
+class PartRef(Record):
+    """Where some lines of a batch lie: the `BatchPart` of this id."""
+
+    id: str
+    lines: int
+
+
+class BatchOrder(Record):
+    """What all jobs of a batch begin with. A line's own agent and limits go before these."""
+
+    agent: str | None = None
+    limits: Limits | None = None
+    model: str | None = None
+    tenant: str | None = None
+    tags: list[str] = []
+    by: str | None = None
+    priority: int | None = None
+    weight: float | None = None
+
+
+class Budget(Record):
+    """What the jobs of a batch may spend together before no more of them begin. None: no limit."""
+
+    tokens: int | None = Field(default=None, ge=0)
+    cost_usd: float | None = Field(default=None, ge=0)
+
+
+class BatchSpent(Record):
+    """What the `jobs` that ended before `until` used. `unmeasured` counts requests whose price nobody knows."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+    unmeasured: int = 0
+    jobs: int = 0
+    until: datetime | None = None
+
+
+class BatchState(State):
+    """All that a batch is, beside its jobs: small however many lines it has.
+
+    `begun` counts the lines whose jobs were started, in the order of `parts`. `refused` are lines that no job could be
+    started for, with what was wrong. `superseded` counts the ended jobs of lines that were tried again, by their ends.
+    """
+
+    order: BatchOrder = BatchOrder()
+    lines: int = 0
+    parts: list[PartRef] = []
+    begun: int = 0
+    concurrency: int = 20
+    budget: Budget = Budget()
+    spent: BatchSpent = BatchSpent()
+    hold: str | None = None
+    ending: BatchEnding | None = None
+    refused: dict[int, str] = {}
+    superseded: dict[LineClass, int] = {}
+    retries: list[str] = []
+    digest: str = ""
+    submitted: datetime
+
+
+class BatchNote(Record):
+    """What lists and views show of a batch beside its jobs' counts, kept in its memo."""
+
+    lines: int
+    concurrency: int
+    submitted: datetime
+    agent: str | None = None
+    tenant: str | None = None
+    hold: str | None = None
+    ending: BatchEnding | None = None
+    budget: Budget = Budget()
+    spent: BatchSpent = BatchSpent()
+    refused: int = 0
+    superseded: dict[LineClass, int] = {}
+    digest: str = ""
+
+
+class BatchChange(Record):
+    """A person's word to a batch: the fields that are given are changed.
+
+    `hold` is the reason for which no more jobs begin, the empty text takes it back.
+    """
+
+    concurrency: int | None = Field(default=None, ge=1)
+    hold: str | None = None
+    ending: BatchEnding | None = None
+    budget: Budget | None = None
+    by: str | None = None
+
+
+class BatchRetry(Record):
+    """Lines of a batch that are tried again, with what became of their jobs; `id` makes it harmless twice."""
+
+    id: str
+    parts: list[PartRef]
+    superseded: dict[LineClass, int]
+
+
+class TendBatch(Record):
+    """The order to look after a batch's jobs: to begin what there is room for, until something has to be decided."""
+
+    batch: str
+    state: BatchState
+
+
+class Tended(Record):
+    """How a batch stands. `parked`: nothing runs and nothing can begin, but some jobs wait for people.
+
+    `ended`: every line's job has ended. `over_budget` says which limit is reached.
+    """
+
+    begun: int
+    spent: BatchSpent
+    refused: dict[int, str] = {}
+    parked: bool = False
+    ended: bool = False
+    over_budget: str | None = None
+
+
+class EndJobs(Record):
+    """The order to stop, or to cancel, each job of a batch that runs."""
+
+    batch: str
+    how: BatchEnding
+
+
+class BatchEnd(Record):
+    """The result of a `Batch` run, and what a retry goes on from."""
+
+    state: BatchState
+    cancelled: bool = False
