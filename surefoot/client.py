@@ -13,6 +13,7 @@ from typing import Any
 from temporalio.client import Client as Temporal
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from surefoot.batches import Batches
 from surefoot.copies import Copies
 from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import JobConflict, JobRunning
@@ -58,6 +59,11 @@ class Client:
         settings = settings_for(overrides, Path(app) if app else None)
         queue = task_queue or queue_of(settings)
         return cls(await find(settings, overrides), task_queue=queue)
+
+    @property
+    def batches(self) -> Batches:
+        """Many jobs from one file."""
+        return Batches(self.temporal, self.task_queue)
 
     async def start(
         self,

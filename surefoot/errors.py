@@ -5,6 +5,7 @@ SurefootError
 ├── NoWorker           the server answers, but no worker does
 ├── NoSuchJob          no job of this id (or it is past its retention)
 ├── NoSuchBatch        no batch of this id
+├── BadLines           lines of a batch file that can't be jobs; nothing was started
 ├── BatchEnded         something for a running batch was sent to one that has ended
 ├── NoSuchRound        a fork of a round that the job does not have, or that is not over
 ├── JobConflict        the id belongs to a job with another input
@@ -15,6 +16,8 @@ SurefootError
 ├── Unreadable         what the server keeps of a job can't be read here, mostly for lack of an encryption key
 └── DecisionRefused    a decision changed nothing; `kind` says why
 """
+
+from collections.abc import Sequence
 
 from workflows.contracts import Decided
 
@@ -37,6 +40,14 @@ class NoSuchJob(SurefootError):
 
 class NoSuchBatch(SurefootError):
     """There is no batch of this id."""
+
+
+class BadLines(SurefootError):
+    """Lines of a batch file can't be jobs; `lines` are the first of them."""
+
+    def __init__(self, message: str, lines: "Sequence[object]") -> None:
+        super().__init__(message)
+        self.lines = lines
 
 
 class BatchEnded(SurefootError):

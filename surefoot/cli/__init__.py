@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("surefoot.cli.steer:resume", "Let a paused job go on."),
     "stop": ("surefoot.cli.steer:stop", "End a job at its next step, with a closing answer."),
     "cancel": ("surefoot.cli.steer:cancel", "End a job now."),
+    "batch": ("surefoot.cli.batch:batch", "Many jobs from one file."),
     "dev": ("surefoot.cli.serve:dev", "Server, worker and web console in the foreground."),
     "console": ("surefoot.cli.console:console", "The web console and the HTTP API."),
     "token": ("surefoot.cli.console:token", "Make a token for the console and the API."),

@@ -22,8 +22,11 @@ from surefoot.cli.documents import plain
 from surefoot.cli.output import fail
 from surefoot.embedded.errors import HomeInUse
 from surefoot.errors import (
+    BadLines,
+    BatchEnded,
     DecisionRefused,
     JobConflict,
+    NoSuchBatch,
     NoSuchJob,
     NoSuchRound,
     ServerNotReached,
@@ -55,7 +58,7 @@ ENDS: dict[Status, int] = {
 
 WRONG = (
     SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
-    WrongValue, HomeInUse,
+    WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BadLines,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

@@ -52,9 +52,13 @@ class Session:
         To `look` at a job any worker will do, and none can't be waited for: raises `NoWorker`. For a job to go on,
         it takes one that outlives this command.
         """
+        if self.settings.embedded:
+            await self.worker_of(await self.client.job(job).queue(), look=look)
+
+    async def worker_of(self, queue: str, *, look: bool = False) -> None:
+        """The same for a queue whose jobs or batches are to be looked at, or to go on."""
         if not self.settings.embedded:
             return
-        queue = await self.client.job(job).queue()
         if not (look and alive(self.settings, queue)):
             try:
                 await self.background_worker(queue)

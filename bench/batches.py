@@ -1,0 +1,144 @@
+"""`python -m bench.batches`: what a batch of small jobs costs beside the least that Temporal can do.
+
+Both workers are processes of their own and run one after the other on one server, each beginning with a small warm-up.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import worker
+from bench import batch_bare
+from bench.command import machine
+from bench.processes import memory_of
+from bench.report import Target
+from bench.server import running
+from surefoot.batches.batch import Batch
+from surefoot.batches.results import results
+from surefoot.batches.submitting import submit
+from surefoot.client import Client
+from workflows.batch_contracts import BatchLine, BatchOrder
+
+QUEUE = "bench-batches"
+WARM = 50
+MB = 1e6
+
+
+@dataclass
+class Seen:
+    """What was measured: seconds, bytes, counts."""
+
+    bare: float = 0.0
+    ours: float = 0.0
+    events: list[int] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+    in_order: bool = False
+
+
+@contextmanager
+def a_process(line: list[str], log: Path, **environment: str) -> Iterator[int]:
+    """The process id of a program that runs inside the block."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(line, env={**os.environ, **environment}, stdout=file, stderr=file)
+    try:
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+async def measure_bare(client: Client, jobs: int, window: int) -> float:
+    """Seconds for so many children of the bare parent."""
+
+    async def run(count: int, id: str) -> None:
+        await client.temporal.execute_workflow("Parent", args=[count, window], id=id, task_queue=batch_bare.QUEUE)
+
+    await run(WARM, "bare-warm")
+    since = time.perf_counter()
+    await run(jobs, "bare")
+    return time.perf_counter() - since
+
+
+async def measure_ours(client: Client, jobs: int, window: int, process: int, seen: Seen) -> None:
+    await _batch(client, "warm", WARM, window)
+    since = time.perf_counter()
+    batch = Batch(client.temporal, "jobs")
+    looking = asyncio.create_task(_look(batch, jobs, process, seen))
+    await _batch(client, "jobs", jobs, window)
+    seen.ours = time.perf_counter() - since
+    await looking
+    expected = [f"id-{number}" for number in range(1, jobs + 1)]
+    seen.in_order = [row.custom_id async for row in results(batch)] == expected
+
+
+async def _batch(client: Client, id: str, jobs: int, window: int) -> None:
+    lines = (BatchLine(number=n, custom_id=f"id-{n}", input="say hello") for n in range(1, jobs + 1))
+    order = BatchOrder(agent="talker")
+    await submit(client.temporal, QUEUE, lines, order, id=id, digest=id, concurrency=window)
+    await client.temporal.get_workflow_handle(id).result()
+
+
+async def _look(batch: Batch, jobs: int, process: int, seen: Seen) -> None:
+    """The batch's history and the worker's memory at each thousandth job."""
+    at = 0
+    while at < jobs:
+        await asyncio.sleep(0.5)
+        try:
+            view = await batch.view()
+        except Exception:  # it has not begun
+            continue
+        if view.done // 1000 > at // 1000 or view.state == "ended":
+            at = view.done
+            seen.events.append((await batch.describe()).history_length)
+            seen.memory.append(memory_of(process))
+
+
+async def measure(address: str, folder: Path, jobs: int, window: int) -> Seen:
+    seen = Seen()
+    client = Client(await worker.connect(target_host=address), task_queue=QUEUE)
+    with a_process([sys.executable, "-m", "bench.batch_bare", address], folder / "bare.log"):
+        seen.bare = await measure_bare(client, jobs, window)
+    app = str(Path(__file__).with_name("batch_app.py"))
+    line = [sys.executable, "-m", "worker", "--app", app, "--task-queue", QUEUE]
+    with a_process(line, folder / "worker.log", TEMPORAL_ADDRESS=address) as process:
+        await measure_ours(client, jobs, window, process, seen)
+    return seen
+
+
+def targets(seen: Seen, jobs: int) -> list[Target]:
+    ratio = seen.bare / seen.ours
+    rates = f"{ratio:.2f} ({jobs / seen.ours:.0f}/s beside {jobs / seen.bare:.0f}/s)"
+    least, most = min(seen.memory) / MB, max(seen.memory) / MB
+    return [
+        Target(f"{jobs:,} one-round jobs: at least 0.8 of the bare parent's jobs per second", rates, ratio >= 0.8),
+        Target("the batch's own history: events", str(seen.events), max(seen.events) < 1000),
+        Target("worker memory flat, ±20 %", f"{least:.0f} to {most:.0f} MB", most <= 1.2 * least),
+        Target("results complete and in the file's order", str(seen.in_order), seen.in_order),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=10_000, metavar="N", help="how many lines the batch has")
+    parser.add_argument("--window", type=int, default=50, metavar="N", help="how many jobs run at the same time")
+    options = parser.parse_args()
+    with (
+        running() as server,
+        tempfile.TemporaryDirectory(prefix="surefoot-bench-") as folder,
+        asyncio.Runner(loop_factory=worker.loop_factory()) as runner,
+    ):
+        seen = runner.run(measure(server.address, Path(folder), options.jobs, options.window))
+    sys.stdout.write("".join(f"{line}\n" for line in (machine(), "", *targets(seen, options.jobs))))
+
+
+if __name__ == "__main__":
+    main()

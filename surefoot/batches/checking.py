@@ -1,0 +1,71 @@
+"""Checks a batch file from its first line to its last, before any job begins.
+
+What is found good is spooled as it will be uploaded, so a file that can be read once only, such as a pipe, will do.
+"""
+
+import hashlib
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from surefoot.batches.files import BadLine, open_batch, read_csv, read_jsonl
+from workflows.batch_contracts import BatchLine, BatchOrder
+
+KEPT = 1000
+"""How many bad lines are told one by one."""
+
+
+@dataclass
+class Checked:
+    """A file that was read: how many lines are good, which are bad (the first of them), and the good ones' digest."""
+
+    spool: IO[bytes]
+    good: int = 0
+    bad_count: int = 0
+    bad: list[BadLine] = field(default_factory=list)
+    agents: set[str] = field(default_factory=set)
+    print_: str = ""
+
+    def lines(self) -> Iterator[BatchLine]:
+        """The good lines, in order, as often as it is asked for."""
+        self.spool.seek(0)
+        for raw in self.spool:
+            yield BatchLine.model_validate_json(raw)
+
+    def digest(self, order: BatchOrder) -> str:
+        """One print of these lines and of what all their jobs begin with, whoever submits them."""
+        whole = order.model_dump_json(exclude={"by"})
+        return hashlib.sha256(f"{self.print_}\n{whole}".encode()).hexdigest()
+
+
+@contextmanager
+def reading(file: str | Path, *, agent: str | None = None, template: str | None = None) -> Iterator[Checked]:
+    """Read a file from its first line to its last; `-` is stdin. With a `template` it is CSV. Raises `WrongValue`."""
+    with nullcontext(sys.stdin.buffer) if str(file) == "-" else open_batch(Path(file)) as opened:
+        lines = read_jsonl(opened, agent=agent) if template is None else read_csv(opened, template, agent=agent)
+        with checked(lines) as found:
+            yield found
+
+
+@contextmanager
+def checked(lines: Iterable[BatchLine | BadLine]) -> Iterator[Checked]:
+    """Read all lines; inside the block the good ones can be read again."""
+    with tempfile.TemporaryFile(prefix="surefoot-batch-") as spool:
+        found = Checked(spool)
+        content = hashlib.sha256()
+        for line in lines:
+            if isinstance(line, BadLine):
+                found.bad_count += 1
+                found.bad += [line] if len(found.bad) < KEPT else []
+                continue
+            raw = line.model_dump_json(exclude_unset=True).encode() + b"\n"
+            spool.write(raw)
+            content.update(raw)
+            found.good += 1
+            found.agents.update({line.agent} if line.agent else ())
+        found.print_ = content.hexdigest()
+        yield found

@@ -1,0 +1,92 @@
+"""Batches on a terminal: one as a page, many as a table, one under way as a line that changes."""
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from surefoot.batches import BatchView
+from surefoot.cli.pages import age, err, out, print_table
+
+KINDS = ("queued", "running", "waiting", "done", "incomplete", "failed")
+STYLES = {"done": "green", "failed": "red", "incomplete": "yellow", "waiting": "magenta", "running": "cyan"}
+
+
+def print_batch(view: BatchView) -> None:
+    """One batch, in a few lines."""
+    page = out()
+    page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {view.lines:,} lines"))
+    page.print(counts(view))
+    if view.hold:
+        page.print(Text(f"held: {view.hold}; go on with: surefoot batch resume {view.batch}", "yellow"))
+    page.print(Text(spent(view)))
+    page.print(Text(f"{view.concurrency} at a time, submitted {age(view.submitted_at)} ago"))
+
+
+def print_batches(views: Sequence[BatchView]) -> None:
+    if not views:
+        err().print("No batches yet. Submit one: surefoot batch submit FILE --agent AGENT --app APP")
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("batch", "state", "lines", *KINDS, "submitted"):
+        table.add_column(column, overflow="fold")
+    for view in views:
+        numbers = [f"{getattr(view, kind):,}" for kind in KINDS]
+        table.add_row(Text(view.batch), Text(view.state), f"{view.lines:,}", *numbers, f"{age(view.submitted_at)} ago")
+    print_table(table)
+
+
+def counts(view: BatchView) -> Text:
+    """How many lines are in which state; those that are in none are left out."""
+    shown = [(kind, getattr(view, kind)) for kind in KINDS]
+    parts = [Text(f"{count:,} {kind}", STYLES.get(kind, "")) for kind, count in shown if count]
+    return Text(" · ").join(parts)
+
+
+def spent(view: BatchView) -> str:
+    used = view.spent
+    text = f"${used.cost_usd:.4f}, {used.tokens:,} tokens"
+    if used.unmeasured:
+        text += f", {used.unmeasured:,} requests unmeasured"
+    if view.rate:
+        text += f"; {view.rate:g} jobs a minute"
+    if view.left_seconds:
+        text += f", about {_minutes(view.left_seconds)} left"
+    return text
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+class Progress:
+    """A line on stderr that says how a batch stands: on a terminal it changes, elsewhere each state is a line."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._live = Live(console=err(), auto_refresh=False, transient=True) if sys.stderr.isatty() else None
+        self._last = ""
+
+    def __enter__(self) -> "Progress":
+        if self._live and not self._quiet:
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live and not self._quiet:
+            self._live.__exit__(kind, error, trace)
+
+    def show(self, view: BatchView) -> None:
+        if self._quiet:
+            return
+        line = Text.assemble(counts(view), f"  ({spent(view)})")
+        if self._live:
+            self._live.update(line, refresh=True)
+        elif (told := counts(view).plain) != self._last:
+            self._last = told
+            err().print(line)
