@@ -319,5 +319,7 @@ async def test_the_namespace_is_made_with_all_that_surefoot_needs_and_again_chan
         "Keyword": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
         "KeywordList": IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
         "Datetime": IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
+        "Double": IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
+        "Int": IndexedValueType.INDEXED_VALUE_TYPE_INT,
     }
     assert dict(listed.custom_attributes) == {name: types[kind] for name, kind in SEARCH_ATTRIBUTES.items()}

@@ -88,7 +88,8 @@ async def test_missing_search_attributes_and_a_missing_worker_are_found(place: P
     assert ended.code == 1
     assert (
         found["search attributes"]["seen"]
-        == "missing: SurefootAgent, SurefootState, SurefootStatus, SurefootTenant, SurefootTags, SurefootAskedAt"
+        == "missing: SurefootAgent, SurefootState, SurefootStatus, SurefootTenant, SurefootTags, SurefootAskedAt,"
+        " SurefootBatch, SurefootCost, SurefootTokens, SurefootUnmeasured"
     )
     assert "temporal operator search-attribute create --name SurefootAgent --type Keyword" in str(
         found["search attributes"]["remedy"]

@@ -54,6 +54,8 @@ async def test_the_server_answers_at_once_with_our_attributes_and_thirty_days_of
         SearchAttributeIndexedValueType.KEYWORD: "Keyword",
         SearchAttributeIndexedValueType.KEYWORD_LIST: "KeywordList",
         SearchAttributeIndexedValueType.DATETIME: "Datetime",
+        SearchAttributeIndexedValueType.DOUBLE: "Double",
+        SearchAttributeIndexedValueType.INT: "Int",
     }
     assert {key.name: types[key.indexed_value_type] for key in ATTRIBUTES} == SEARCH_ATTRIBUTES
     assert server.version.startswith("temporal version ")
