@@ -14,7 +14,7 @@ REASONING = frozenset({"reasoning", "reasoning_content", "reasoning_details"})
 class Vendor:
     """`call_ids` matches the ids of calls that the server accepts, `id_length` is set where ours must be remade;
     `not_sent` are fields of an assistant message that it gives and does not take back. `usage_unasked`: it tells the
-    usage at the end of every stream, and refuses `stream_options`."""
+    usage at the end of every stream, so it is not sent the `stream_options` that its API does not list."""
 
     max_tokens: str = "max_tokens"
     call_ids: re.Pattern[str] = re.compile(r"[!-~]{1,4096}")
