@@ -18,8 +18,9 @@ BYTES_OF_A_TOKEN_SAVED = 4
 """At most, so that not too much is hoped for."""
 
 WORTH_TRIMMING = 0.1
-WORTH_SUMMING_UP = 0.2
-"""What has to come free, as a part of the mark: each new epoch costs the provider's prompt cache, a summary a call."""
+WORTH_SUMMING_UP = 0.3
+"""What has to come free, as a part of what a call takes now. A new epoch costs the provider's prompt cache, a summary a
+call besides: where the latest rounds alone are above the mark, neither may be made at each of them."""
 
 ROOM = 0.8
 """Trimming is not enough if it leaves more than this part of the mark: it would be due again a round later."""
@@ -83,8 +84,8 @@ class Context:
         if mark is None or self.tokens <= mark:
             return self, False
         trimmed = self.trimmed()
-        fitted = trimmed if self.tokens - trimmed.tokens >= mark * WORTH_TRIMMING else self
-        worth = size_of(fitted.old) // BYTES_OF_A_TOKEN_SAVED >= mark * WORTH_SUMMING_UP
+        fitted = trimmed if self.tokens - trimmed.tokens >= self.tokens * WORTH_TRIMMING else self
+        worth = size_of(fitted.old) // BYTES_OF_A_TOKEN_SAVED >= fitted.tokens * WORTH_SUMMING_UP
         return fitted, worth and fitted.tokens > mark * ROOM
 
     @cached_property

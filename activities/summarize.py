@@ -28,8 +28,8 @@ from workflows.contracts import CallModel, Entry, Message, Note, Summary, Turn
 
 SUMMARY_TOKENS = 4_000
 SUMMARY_CHARS = 40_000
-HALVINGS = 8
-"""How often in a row a model may say that what it is to sum up is itself too long."""
+CUTS = 10
+"""How often in a row a model may say that what it is to sum up is itself too long, which is then cut by a quarter."""
 
 NO_SUMMARY = ("refusal", "content_filter", "unknown", "tool_calls", "pause")
 
@@ -64,13 +64,13 @@ class Summarizer:
         if mark is not None and most > mark * BYTES_OF_A_TOKEN:
             most = mark * BYTES_OF_A_TOKEN
             told = shortened(context.old, most)
-        for left in range(HALVINGS, -1, -1):
+        for left in range(CUTS, -1, -1):
             try:
                 return await self._asker.ask(attempt, agent, models, _wire(agent, request, context, told))
             except ContextTooLong as error:
                 if not left:
                     await self._asker.fail(attempt, type(error).__name__, said(error), error.retryable)
-                most //= 2
+                most = most * 3 // 4
                 told = shortened(context.old, most)
         raise AssertionError("unreachable: the last round returns or raises")
 

@@ -54,6 +54,11 @@ def test_an_agent_needs_a_name_and_a_model_alone() -> None:
     assert repr(made) == "<Agent helper (openai:gpt-x, 0 tools)>"
 
 
+@pytest.mark.parametrize(("given", "kept"), [(None, None), (False, 0), (0, 0), (50_000, 50_000)])
+def test_the_mark_for_compaction_is_a_number_or_the_models_window_or_never(given: int | None, kept: int | None) -> None:
+    assert agent(compact_at=given).compact_at == kept
+
+
 def test_the_spec_carries_what_the_workflow_decides_by() -> None:
     made = agent(
         limits=Limits(rounds=3), total=Limits(tokens=9), closing="findings", output_retries=1, model_timeout=30
@@ -167,6 +172,9 @@ def test_the_models_that_are_accepted_are_those_that_can_be_built() -> None:
         ({"idle_timeout": 0}, "has idle_timeout=0"),
         ({"stream": "no"}, "has stream='no'"),
         ({"closing_tokens": True}, "has closing_tokens=True"),
+        ({"compact_at": True}, r"has compact_at=True\. Give a number of input tokens such as 100_000"),
+        ({"compact_at": -1}, "has compact_at=-1"),
+        ({"compact_at": 0.75}, "has compact_at=0.75"),
         ({"max_output_tokens": "1000"}, "has max_output_tokens='1000'"),
         ({"settings": {"tools": []}}, "has 'tools' in its settings, which Surefoot writes itself"),
         ({"settings": {"x": {1, 2}}}, "has settings that can't be sent as JSON"),

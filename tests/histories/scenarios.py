@@ -73,6 +73,12 @@ async def look_slowly(key: str, seconds: float) -> str:
     return f"value of {key}"
 
 
+@tool(read_only=True)
+async def read_page(number: int) -> str:
+    """Read a page of a text."""
+    return f"page {number} " + "of a long story " * 100
+
+
 @tool(pure=True)
 async def double(number: int) -> int:
     """Compute."""
@@ -103,7 +109,7 @@ async def fail(message: str) -> str:
     raise ToolError(message)
 
 
-TOOLS: list[Tool] = [look_up, look_slowly, double, save, note, send, fail]
+TOOLS: list[Tool] = [look_up, look_slowly, read_page, double, save, note, send, fail]
 
 
 def call(name: str, /, **arguments: object) -> dict[str, object]:
@@ -146,6 +152,7 @@ SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
     "rejected": [{"error": {"kind": "Rejected", "message": "no such model"}}],
     "teller": [WRITES, DONE],
     "caller": [calls(call("desk_add", a=1, b=2), call("desk_issue_create_c3b580", title="x"), call("desk_fail")), DONE],
+    "novelist": [calls(call("read_page", number=number), text="I read. " * 60) for number in range(9)] + [DONE, DONE],
     "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
 }  # fmt: skip
 ERRANDS = calls(call("answerer", message="say"), call("writer", message="save"))
@@ -170,6 +177,7 @@ def agents() -> list[Agent]:
             output=EUROS if name == "vague" else None,
             notify=[HOOK] if name == "teller" else [],
             mcp=[DESK] if name == "caller" else [],
+            compact_at=1800 if name == "novelist" else None,
         )
         for name, replies in SCRIPTS.items()
     ]
@@ -402,6 +410,14 @@ async def _asking_child(client: Client) -> tuple[Job, Job]:
     asking = client.job(f"{job.id}.c1-2")
     await until(asking.view, waits)
     return job, asking
+
+
+@scenario(dataclasses.replace(QUICK, history_events=90))
+async def compaction(client: Client) -> Job:
+    """Old results are cut short and what was said is summed up, in a job of two runs; then a reply to it."""
+    job = await ended(await client.start("novelist", "read it all"))
+    await client.reply(job.id, "and how does it end?")
+    return await ended(job)
 
 
 @scenario(dataclasses.replace(QUICK, history_events=60))

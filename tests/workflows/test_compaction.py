@@ -328,6 +328,65 @@ async def test_an_epoch_outlives_new_runs_and_a_reply(host: Host) -> None:
     assert max(size_of(request.transcript) for request in model.asked) < 4 * 8_000
 
 
+async def test_a_new_run_may_begin_between_a_summary_and_the_call_that_it_was_made_for(host: Host) -> None:
+    model = Model(12, window=30_000, talk=4000)
+    at_once = dataclasses.replace(QUICK, history_events=1)
+    async with host(model.agent(), settings=at_once) as client:
+        job = await client.start("a", "read all")
+        outcome = await job.outcome()
+        transcript, noted = await job.transcript(), await compactions(job)
+
+    assert (outcome.status, outcome.answer) == ("complete", "done")
+    assert kinds(transcript) == "M" + "TR" * 12 + "T"
+    assert len(model.summaries) == sum(entry.summary is not None for entry in noted) >= 2
+    assert outcome.usage.failed_attempts == 0
+
+
+async def test_a_person_who_writes_during_the_summary_is_heard_in_the_next_call(host: Host) -> None:
+    model = Model(6, window=30_000, talk=4000, summary={"text": SUMMARY, "seconds": 1})
+    async with host(model.agent()) as client:
+        job = await client.start("a", "read all")
+        await until(lambda: _value(len(model.summaries)))
+        await job.steer("quickly, please", by="ann")
+        outcome = await job.outcome()
+
+    after = next(request for request in model.turns if request.turns_before)
+    assert outcome.status == "complete"
+    assert after.transcript[-1] == Message(text="quickly, please", by="ann")
+
+
+async def test_a_summary_that_fails_for_a_moment_is_tried_again_and_counted(host: Host) -> None:
+    failing = {"error": {"kind": "Overloaded", "message": "full", "times": 2}, "text": SUMMARY}
+    model = Model(6, window=30_000, talk=4000, summary=failing)
+    async with host(model.agent()) as client:
+        job = await client.start("a", "read all")
+        outcome = await job.outcome()
+
+    assert (outcome.status, outcome.answer) == ("complete", "done")
+    assert (outcome.usage.failed_attempts, outcome.usage.unmeasured) == (2, 2)
+
+
+async def test_what_is_too_long_even_to_be_summed_up_is_cut_to_fit(host: Host) -> None:
+    model = Model(8, talk=4000)
+
+    def shrinks(request: ModelRequest) -> Mapping[str, Any]:
+        """As a model does that is stood in for by one with a smaller window."""
+        model.window = 26_000 if request.turn > 8 else None
+        return model.reply(request)
+
+    async with host(Agent("a", Script(shrinks), tools=[read], limits=FREE)) as client:
+        job = await client.start("a", "read all")
+        outcome = await job.outcome()
+
+    (summary,) = model.summaries
+    assert (outcome.status, outcome.answer) == ("complete", "done")
+    assert summary.transcript[0] == Message(text="read all")
+    assert isinstance(summary.transcript[1], Note)
+    assert "are left out: it is too long even to be summed up" in summary.transcript[1].text
+    assert 10_000 < size_of(summary.transcript) < 26_000
+    judge_transcript(summary.transcript)
+
+
 async def test_a_fork_sees_what_was_seen_at_the_end_of_its_round(host: Host) -> None:
     model = Model(40)
     async with host(model.agent(compact_at=8_000), cached=REMEMBERED) as client:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.providers.prices import price
+from activities.providers.prices import context_window, price
 from workflows.contracts import Usage
 
 
@@ -85,3 +85,18 @@ def test_the_tables_are_not_loaded_before_they_are_needed() -> None:
     run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
 
     assert run.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "api", "window"),
+    [
+        ("claude-opus-4-5", "anthropic_messages", 200_000),
+        ("gpt-4o", "openai_responses", 128_000),
+        ("gpt-4o", "openai_chat", 128_000),
+        ("gemini-3-pro-preview", "google_generate_content", None),
+        ("no-such-model", "openai_chat", None),
+        ("", "anthropic_messages", None),
+    ],
+)
+def test_a_context_window_is_what_the_tables_say_or_unknown(model: str, api: str, window: int | None) -> None:
+    assert context_window(model, api) == window

@@ -118,6 +118,20 @@ async def test_a_closing_call_without_a_closing_reply_names_the_findings() -> No
     assert turn.text == "The work had to stop: the tools returned count: 7 {result:9}."
 
 
+async def test_a_call_that_sums_up_takes_the_summary_or_names_the_findings() -> None:
+    asked = {"tool_choice": "none", "purpose": "summary"}
+    script = Script([{"text": "one"}], closing={"text": "bye"}, summary={"text": "All is well."})
+
+    assert (await answer(script, **asked)).text == "All is well."
+    assert (await answer(Script([{"text": "one"}]), **asked)).text == "So far no tool had returned anything."
+
+
+async def test_turns_that_were_summed_up_count_for_the_place_of_the_next_reply() -> None:
+    script = Script([{"text": "one"}, {"text": "two"}, {"text": "three"}])
+
+    assert (await answer(script, turns_before=2)).text == "three"
+
+
 async def test_a_closing_call_without_findings_says_so() -> None:
     turn = await answer(Script([]), tool_choice="none")
 
