@@ -7,7 +7,7 @@ from activities.context import Context
 from activities.context_limits import context_mark, no_room, overhead
 from activities.providers.scripted import Script
 from activities.tools import tool
-from workflows.contracts import Message, Result
+from workflows.contracts import Logged, Message, Result
 
 
 @tool(read_only=True)
@@ -48,7 +48,7 @@ def test_what_is_sent_beside_the_transcript_counts() -> None:
 
 
 def test_when_nothing_helps_the_largest_entry_is_named() -> None:
-    log = [Message(text="go"), Result(call="c1-1", tool="look", content="x" * 9000)]
+    log: list[Logged] = [Message(text="go"), Result(call="c1-1", tool="look", content="x" * 9000)]
 
     assert no_room(agent(), Context(log, None)) == (
         "; what can be cut short was, and about 3,000 tokens are left, the largest of it the result of look (c1-1) of"
