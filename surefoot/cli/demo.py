@@ -84,7 +84,7 @@ async def _show(client: Client, hosting: Hosting, job_id: str, log: Path, began:
         return report(view, as_json=False)
     _heading("The end")
     _tell(view.outcome.summary)
-    if view.outcome.answer:
+    if view.outcome.answer and view.outcome.answer != narrator.answer:
         _tell(f"answer: {view.outcome.answer}")
     once = _count(log)
     decision = ", not counting the decision" if narrator.waited else ""

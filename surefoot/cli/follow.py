@@ -14,6 +14,7 @@ from rich.console import Console
 from surefoot.account import me
 from surefoot.cli import exits, prompts, questions
 from surefoot.cli.documents import emit, job_document
+from surefoot.cli.live import LiveText, has_one_terminal
 from surefoot.cli.output import say
 from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
 from surefoot.cli.questions import Word
@@ -41,15 +42,20 @@ async def follow(job: Job, *, approval: Approval, as_json: bool) -> int:
         raise
     if as_json:
         emit(job_document(view, watcher.others))
-    return report(view, as_json, watcher.asked, watcher.others)
+    return report(view, as_json, watcher.asked, watcher.others, watcher.answer)
 
 
 def report(
-    view: JobView, as_json: bool, asked: Collection[tuple[str, str]] = (), others: Sequence[JobView] = ()
+    view: JobView,
+    as_json: bool,
+    asked: Collection[tuple[str, str]] = (),
+    others: Sequence[JobView] = (),
+    shown: str | None = None,
 ) -> int:
     """Print how it stands, the answer on stdout, and give the exit code.
 
-    The calls `asked` (each with its job) were shown just now; `others` are the jobs that work for this one.
+    The calls `asked` (each with its job) and the text `shown` are on the screen; `others` are the jobs that work for
+    this one.
     """
     if view.outcome is None:
         for each in (view, *others):
@@ -58,7 +64,7 @@ def report(
                     print_pending(err(), each.job, pending)
         say(f"job {view.job} waits for a person; once decided, follow it with: surefoot watch {quoted(view.job)}")
         return exits.WAITING
-    if not as_json and view.outcome.answer:
+    if not as_json and view.outcome.answer and view.outcome.answer != shown:
         print_answer(view.outcome.answer)
     if not as_json and not view.outcome.answer:
         print_findings(err(), view.outcome)
@@ -78,6 +84,7 @@ class Watcher:
     def __init__(self, job: Job, approval: Approval, console: Console | None, *, answer_follows: bool) -> None:
         self._job, self._approval, self._console = job, approval, console
         self._answer_follows = answer_follows
+        self._live = LiveText(console) if console is not None and has_one_terminal() else None
         self._told = 0
         self._looked = time.monotonic()
         self._noted: set[str] = set()
@@ -87,6 +94,11 @@ class Watcher:
         """The jobs that work for this one, as they were seen last: their calls are asked about as well."""
         self._interactive = approval == "ask" and prompts.possible()
 
+    @property
+    def answer(self) -> str | None:
+        """The text of the last turn, if it is on the screen from when it was made."""
+        return None if self._live is None else self._live.answer
+
     async def to_the_end(self) -> JobView:
         """The last view: ended, or waiting with nobody here to decide."""
         while True:
@@ -95,7 +107,9 @@ class Watcher:
                 self.others = await descendants(self._job, view)
                 await self._tell(view)
                 await self._tell_retries()
+                await self._tell_live(view)
                 if view.state == "ended" or not await self._decide_all(view):
+                    self._close_line()
                     return view
             except NoWorker as error:
                 # One that died is replaced, ours or another; the job is safe meanwhile.
@@ -109,7 +123,12 @@ class Watcher:
         """Say it once."""
         if text not in self._noted:
             self._noted.add(text)
+            self._close_line()
             say(text)
+
+    def _close_line(self) -> None:
+        if self._live is not None:
+            self._live.close_line()
 
     async def _tell(self, view: JobView) -> None:
         if self._console is None or view.entries <= self._told:
@@ -117,9 +136,14 @@ class Watcher:
         logged = await self._job.log(self._told)
         self._told += len(logged)
         entries = [entry for entry in logged if not isinstance(entry, Audit)]
+        entries = entries if self._live is None else self._live.finish(entries)
         if self._answer_follows and _ends_with_answer(entries, view):
             del entries[-1]
         print_entries(entries, self._console, whole=False)
+
+    async def _tell_live(self, view: JobView) -> None:
+        if self._live is not None and view.state == "running":
+            self._live.tell((await self._job.glance()).look)
 
     async def _tell_retries(self) -> None:
         """Say of each attempt that it is not the first: a failing model would otherwise look like a slow one."""
@@ -138,6 +162,7 @@ class Watcher:
 
     async def _decide(self, view: JobView) -> bool:
         """Ask about one call of this job. True if following goes on."""
+        self._close_line()
         job = self._job.other(view.job)
         mine = [pending for pending in view.pending if me() not in pending.approved_by]
         if not mine:

@@ -52,6 +52,8 @@ def scripted(name: str, *tools: object, **options: object) -> Agent:
 
 
 shop = scripted("shop", stock, reorder)
+speaker = scripted("speaker", stock)
+talker = scripted("talker")
 twice = scripted("twice", reorder)
 guarded = Agent(
     "guarded",
