@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 from temporalio.api.common.v1 import Payload
-from temporalio.client import WorkflowExecutionDescription
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.converter import DataConverter
 
 from activities.speech import Speech
@@ -32,7 +32,9 @@ def mark_of(description: WorkflowExecutionDescription) -> object:
 async def glance_at(description: WorkflowExecutionDescription) -> Glance:
     """What a job's description tells. Raises `UnreadablePayload`."""
     look = None
-    for each in description.raw_description.pending_activities:
+    # The server also keeps what was pending when a job was ended from outside.
+    runs = description.status == WorkflowExecutionStatus.RUNNING
+    for each in description.raw_description.pending_activities if runs else ():
         if each.activity_type.name == CALL_MODEL:
             speech = await _speech(description.data_converter, each.heartbeat_details.payloads)
             # What an earlier attempt said stays with the server until the next one says something.

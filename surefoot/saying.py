@@ -47,10 +47,10 @@ class Forgotten(BaseModel):
 
 
 class Heard:
-    """How far a watcher has heard."""
+    """How far a watcher has heard; one that kept nothing but that can go on from there."""
 
-    def __init__(self) -> None:
-        self._call, self._attempt, self._turn, self._end = "", 0, 0, 0
+    def __init__(self, call: str = "", attempt: int = 0, end: int = 0) -> None:
+        self._call, self._attempt, self._end, self._turn = call, attempt, end, 0
 
     def news(self, look: Look | None) -> Iterator[Said | Forgotten]:
         """What this look tells that earlier ones did not. One that shows less than they did tells nothing."""

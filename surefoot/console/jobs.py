@@ -23,6 +23,7 @@ from surefoot.console.pages import (
 )
 from surefoot.console.picture import picture
 from surefoot.console.rendering import job_url, with_query
+from surefoot.console.saying import making, told_of
 from surefoot.console.timeline import rounds, timeline
 from surefoot.console.windows import ENTRIES, Window, newest, window
 from surefoot.http.paths import JOB
@@ -71,16 +72,18 @@ async def job(request: Request, job: str, person: Viewer) -> Response:
     handle = client_of(request).job(name)
     section, start = _chosen(query)
     # Taken before the job is looked at: what happens meanwhile is shown by the next update.
-    version = _print(str(await handle.mark()), section, *person.permissions)
+    glance = await handle.glance()
+    version = _print(str(glance.mark), section, *person.permissions)
     if has(request, version):
-        return fresh(request, version, "job_parts.html")
+        return told_of(glance.look, fresh(request, version, "job_parts.html"))
     view = await handle.view()
     part = await newest(handle) if start is None else await window(handle, start)
     context: dict[str, Any] = {**_shown(view, part, section), "person": person, "temporal": _temporal(request, view)}
     context["once"] = uuid.uuid4().hex  # sent with a message: a second click says nothing twice
     if wants_part(request):
-        return fresh(request, version, "job_parts.html", **context)
+        return told_of(glance.look, fresh(request, version, "job_parts.html", **context))
     del context["person"]
+    context["making"] = making(glance.look)
     return page(
         request, "job.html", name, person=person, here="jobs", live=here_of(request), version=version, **context
     )

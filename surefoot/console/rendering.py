@@ -39,6 +39,11 @@ def tell_url(what: str, job: str) -> str:
     return with_query(f"/tell/{what}", {"job": job})
 
 
+def saying_url(job: str) -> str:
+    """What the model of a job is just saying."""
+    return with_query("/saying", {"job": job})
+
+
 def output_url(job: str, call: str) -> str:
     """The whole output of a call, from the API."""
     return f"/api/v1/jobs/{quote(job, safe='')}/calls/{quote(call, safe='')}/output"
@@ -74,6 +79,7 @@ def _environment() -> Environment:
         "call_url": call_url,
         "tell_url": tell_url,
         "output_url": output_url,
+        "saying_url": saying_url,
         "static": address,
     }
     return environment

@@ -18,7 +18,7 @@ from tests.http.test_routes import needed
 NEEDS = {
     "view": {
         "GET /", "GET /inbox", "GET /inbox/card", "GET /inbox/read", "GET /inbox/became", "GET /inbox/whole",
-        "GET /jobs", "GET /jobs/{job}", "POST /logout",
+        "GET /jobs", "GET /jobs/{job}", "GET /saying", "POST /logout",
     },
     "submit": {"GET /new", "POST /new", "POST /tell/{what}"},
     "approve": {

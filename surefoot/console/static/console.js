@@ -6,6 +6,7 @@ import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startReading } from "./reading.js";
 import { startFollowing } from "./became.js";
+import { startSaying } from "./saying.js";
 
 for (const select of document.querySelectorAll("select[data-go]")) {
   select.addEventListener("change", () => select.form.requestSubmit());
@@ -29,3 +30,4 @@ startKeys();
 startDeciding();
 startFollowing();
 startLive();
+startSaying();

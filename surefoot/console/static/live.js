@@ -42,6 +42,7 @@ async function update(container) {
     return tell(fresh.status === 401 ? "Your session has ended: sign in again in another tab." : fresh.nodes[0]?.textContent ?? LOST);
   }
   if (document.getElementById("news").textContent === LOST) tell("");
+  container.dispatchEvent(new CustomEvent("updated", { detail: fresh }));
   if (fresh.status === 204) return;
   container.dataset.version = fresh.version;
   steadily(() => settle(container, fresh.nodes.filter((node) => node.dataset.key)));

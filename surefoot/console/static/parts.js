@@ -4,7 +4,8 @@ export async function part(address, options = {}) {
   const headers = { "X-Part": "1", ...options.headers };
   const answer = await fetch(address, { cache: "no-store", credentials: "same-origin", ...options, headers });
   const text = answer.status === 204 ? "" : await answer.text();
-  return { status: answer.status, ok: answer.ok, version: answer.headers.get("X-Version"), nodes: parsed(text) };
+  const { status, ok, headers: told } = answer;
+  return { status, ok, version: told.get("X-Version"), speaks: told.has("X-Speaks"), nodes: parsed(text) };
 }
 
 function parsed(text) {
