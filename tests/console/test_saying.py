@@ -2,8 +2,10 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.async_api import Page
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
@@ -58,7 +60,7 @@ def test_a_gap_is_shown_where_the_beginning_is_not_known_any_more() -> None:
 async def test_the_answer_grows_on_the_page_and_becomes_the_turn(
     host: Host, serve: Serve, wide: bool, scheme: str
 ) -> None:
-    options = {"color_scheme": scheme, **({} if wide else {"viewport": PHONE})}
+    options: dict[str, Any] = {"color_scheme": scheme, **({} if wide else {"viewport": PHONE})}
     async with host(Agent("speaker", Script([SPOKEN]))) as client, serve(client) as console:
         job = await client.start("speaker", "go")
         async with console.tab(job_url(job.id), **options) as tab:
@@ -81,9 +83,9 @@ async def test_the_answer_grows_on_the_page_and_becomes_the_turn(
     assert TEXT.startswith(whole.rstrip())
 
 
-async def _screenshot(page: object, name: str) -> None:
+async def _screenshot(page: Page, name: str) -> None:
     if SCREENS:
-        await page.screenshot(path=Path(SCREENS) / f"{name}.png", full_page=True)  # type: ignore[attr-defined]
+        await page.screenshot(path=Path(SCREENS) / f"{name}.png", full_page=True)
 
 
 async def test_an_attempt_that_fails_gives_way_to_the_next_one(host: Host, serve: Serve) -> None:
