@@ -16,7 +16,7 @@ from typing import Any
 from activities.agents import Agent
 from activities.policy import ask_if
 from activities.providers.protocol import ModelRequest
-from activities.providers.script import turns_in
+from activities.providers.script import position as position_of
 from activities.providers.scripted import Script
 from activities.tool_context import ToolContext
 from activities.tools import tool
@@ -128,7 +128,7 @@ def agent(name: str, *rounds: Sequence[dict[str, object]], asks: Sequence[Agent]
     """Asks for these rounds of calls and answers "done"; each call of the model is an effect of its own."""
 
     def reply(request: ModelRequest) -> dict[str, Any]:
-        position = turns_in(request.transcript)
+        position = position_of(request)
         append("models.jsonl", json.dumps({"agent": name, "position": position}) + "\n")
         seconds = 60 if must_stop(f"model-{name}-{position}") else 0
         if position < len(rounds):
@@ -137,6 +137,17 @@ def agent(name: str, *rounds: Sequence[dict[str, object]], asks: Sequence[Agent]
 
     asked = [each.as_tool(f"Asks the {each.name}.") for each in asks]
     return Agent(name, Script(reply), tools=[read, charge, pay, refund, block, close_streams, stumble, *asked])
+
+
+def talk(request: ModelRequest) -> dict[str, Any]:
+    """Reads five times, with so many words that they have to be summed up after the fourth."""
+    position = "summary" if request.purpose == "summary" else position_of(request)
+    append("models.jsonl", json.dumps({"agent": "talker", "position": position}) + "\n")
+    seconds = 60 if must_stop(f"model-talker-{position}") else 0
+    if position == "summary":
+        return {"text": "In short.", "seconds": seconds}
+    calls = [call("read", key=str(position))] if position_of(request) < 5 else []
+    return {"text": "t" * 3000 if calls else "done", "calls": calls, "seconds": seconds}
 
 
 helper = agent("helper", [call("read", key="a")], [call("refund", amount=1)])
@@ -150,6 +161,7 @@ agents = [
     agent("charger-of-two", [call("charge", amount=1), call("charge", amount=2)]),
     agent("payer", [call("pay", amount=1)]),
     agent("thinker"),
+    Agent("talker", Script(talk), tools=[read], compact_at=3000),
     Agent("http-thinker", "openai-chat:gpt-4o"),
     Agent("background-thinker", "openai:gpt-5", settings={"background": True}),
     agent("refunder", [call("refund", amount=1)]),
