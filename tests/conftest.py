@@ -37,6 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
         if "desk" in used:  # MCP servers, in processes of their own
             item.add_marker(pytest.mark.crash)
+    items.sort(key=lambda item: item.path.name == "test_traffic_table.py")  # it looks at what the others have read
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,8 @@ Without them the tests that need them are skipped, except under CI=true, where t
 import functools
 import json
 import os
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,9 @@ import httpx2
 import pytest
 
 FOLDER = Path(os.environ.get("SUREFOOT_TRAFFIC") or Path(__file__).parents[1] / ".." / "shared" / "traffic")
+
+OPENED: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+"""Which tests of this run read which recording: file and function of each."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,9 @@ def require_traffic() -> None:
 def exchanges(name: str) -> list[Exchange]:
     """The exchanges of one recording, such as "openai-chat/error_model_not_found_404", in their order."""
     require_traffic()
+    if test := os.environ.get("PYTEST_CURRENT_TEST"):  # "tests/test_it.py::test_name[parameter] (call)"
+        file, _, function = test.partition("::")
+        OPENED[name].add((Path(file).name, re.split(r"[\[ ]", function)[0]))
     return list(_read(name))
 
 
