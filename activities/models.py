@@ -16,6 +16,7 @@ from activities.providers import prices
 from activities.providers.errors import NotFound
 from activities.providers.protocol import KeyedProvider, Provider
 from activities.providers.scripted import Script, Scripted
+from workflows.contracts import Usage
 
 ADAPTERS = {
     "anthropic": ("activities.providers.anthropic_messages", "AnthropicMessages"),
@@ -32,6 +33,14 @@ KEYS = {
     "google": "GEMINI_API_KEY",
 }
 """The variable that a provider's key is mostly in; its SDK may find one elsewhere."""
+
+BASE_URLS = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "openai-chat": "OPENAI_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
+"""The variable that a provider's SDK takes another address from."""
 
 EXTRAS = {"google": "google.genai"}
 """Prefix → the module of an SDK that only comes with Surefoot's extra of the same name."""
@@ -92,6 +101,15 @@ def missing_extra(model: str | Script) -> str | None:
     """What to install, if the model's SDK is not here: "surefoot[google]"."""
     prefix = model.partition(":")[0] if isinstance(model, str) else "script"
     return f"surefoot[{prefix}]" if prefix in EXTRAS and not _is_installed(EXTRAS[prefix]) else None
+
+
+def has_price(model: str | Script) -> bool:
+    """Whether the tables of prices know the model, so that what it costs is measured. A script costs what it says."""
+    prefix, _, name = model.partition(":") if isinstance(model, str) else ("script", "", "")
+    if prefix not in ADAPTERS:
+        return True
+    api = ADAPTERS[prefix][0].rpartition(".")[2]  # an adapter's module is named after its API
+    return prices.price(Usage(input_tokens=1), name, api) is not None
 
 
 def _is_installed(module: str) -> bool:

@@ -16,13 +16,12 @@ from temporalio.service import RPCError
 from activities.agents import Agent
 from activities.apps import App
 from activities.errors import DefinitionError
-from activities.models import missing_extra, missing_key
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.doctor_mcp import reached_servers
+from surefoot.cli.doctor_models import model_problems, shown_models
 from surefoot.cli.doctor_webhooks import webhook_problem
 from surefoot.cli.documents import emit
-from surefoot.cli.models import check_models
 from surefoot.cli.pages import print_table
 from surefoot.cli.session import Session, app_option, app_path, json_option, load, session
 from surefoot.embedded.command import command_version, find_command
@@ -31,7 +30,9 @@ from surefoot.errors import SurefootError
 from surefoot.polling import list_pollers
 from surefoot.settings import SettingsError, read_settings
 
-PACKAGES = ("surefoot", "temporalio", "pydantic", "openai", "anthropic")
+PACKAGES = ("surefoot", "temporalio", "pydantic", "openai", "anthropic", "genai-prices")
+OPTIONAL = ("google-genai", "mcp")
+"""Shown where they are installed; an agent that needs one and lacks it says so itself."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ async def _look(app: str | None) -> AsyncIterator[Finding]:
     yield Finding("python", True, platform.python_version())
     for package in PACKAGES:
         yield _version(package)
+    for finding in map(_version, OPTIONAL):
+        if finding.ok:
+            yield finding
     loaded, findings = _app(app or os.environ.get("SUREFOOT_APP"))
     for finding in findings:
         yield finding
@@ -108,25 +112,16 @@ def _app(named: str | None) -> tuple[App | None, list[Finding]]:
         loaded = load(Path(named))
     except DefinitionError as error:
         return None, [Finding("app", False, str(error), "mend the app file")]
-    agents = [_models(loaded, agent) for agent in loaded.agents.values()]
+    agents = [finding for agent in loaded.agents.values() for finding in _models(loaded, agent)]
     webhooks = [_webhooks(agent) for agent in loaded.agents.values() if agent.webhooks]
     return loaded, [Finding("app", True, str(Path(named))), *agents, *webhooks]
 
 
-def _models(app: App, agent: Agent) -> Finding:
+def _models(app: App, agent: Agent) -> list[Finding]:
     """Can each of the agent's models be had with what this environment holds?"""
-    what, shown = f"agent {agent.name}", ", ".join(m if isinstance(m, str) else "a script" for m in agent.models)
-    for model in agent.models:
-        if (extra := missing_extra(model)) is not None:
-            seen = f"{model}, but {extra} is not installed"
-            return Finding(what, False, seen, f"pip install '{extra}' where the worker runs")
-        if (key := missing_key(model)) is not None:
-            return Finding(what, False, f"{model}, but {key} is not set", f"export {key}=… where the worker runs")
-    try:
-        check_models(app, agent.models)
-    except click.UsageError as error:
-        return Finding(what, False, error.message, "mend the agent's model")
-    return Finding(what, True, shown)
+    what = f"agent {agent.name}"
+    problems = [Finding(what, False, seen, remedy) for seen, remedy in model_problems(app, agent)]
+    return problems or [Finding(what, True, shown_models(agent))]
 
 
 def _webhooks(agent: Agent) -> Finding:

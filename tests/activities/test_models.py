@@ -13,7 +13,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import ADAPTERS, EXTRAS, Models, missing_extra, missing_key
+from activities.models import ADAPTERS, EXTRAS, Models, has_price, missing_extra, missing_key
 from activities.providers import prices
 from activities.providers.errors import NotFound, Overloaded, Unauthenticated
 from activities.providers.protocol import ModelRequest
@@ -270,3 +270,20 @@ def test_a_missing_extra_is_named_and_no_key_is_asked_for(
 
     assert missing_extra(model) == missing
     assert missing is None or missing_key(model) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        ("anthropic:claude-sonnet-4-6", True),
+        ("openai:gpt-5", True),
+        ("openai-chat:gpt-4o", True),
+        ("google:gemini-2.5-pro", True),
+        ("openai-chat:our-own-model", False),
+        ("anthropic:claude-of-tomorrow", False),
+        ("scripted:shop.json", True),
+        (Script([]), True),
+    ],
+)
+def test_a_model_has_a_price_if_the_tables_know_it(model: str | Script, known: bool) -> None:
+    assert has_price(model) is known

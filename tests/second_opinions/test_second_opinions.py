@@ -200,6 +200,21 @@ async def test_llmock_fails_once_which_is_a_failed_attempt(
 
 
 @pytest.mark.parametrize("api", MODELS)
+@pytest.mark.parametrize("kind", ["truncate", "disconnect", "malformed"])
+async def test_llmock_breaks_a_stream_off_and_nothing_of_it_is_taken(
+    api: str, kind: str, host: Host, scenario: StandIn
+) -> None:
+    broken = {"type": "stream_fault", "kind": kind, "after_chunks": 1}
+    await scenario.tell("scenario", behaviors=[broken, {"type": "reply", "text": "By some degrees."}, *SAID])
+
+    outcome, entries = await worked(host, thermometer(api))
+
+    assert (outcome.status, outcome.answer, kinds(entries)) == ("complete", ANSWER, "MTRRTRT")
+    assert (outcome.usage.model_calls, outcome.usage.failed_attempts) == (3, 1)
+    assert await blamed(scenario) == []
+
+
+@pytest.mark.parametrize("api", MODELS)
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 async def test_llmock_refuses_and_is_asked_once(api: str, status: int, host: Host, scenario: StandIn) -> None:
     await scenario.tell("scenario", behaviors=[{"type": "fail", "status": status, "times": None}])
