@@ -7,7 +7,6 @@ import copy
 import difflib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
@@ -20,6 +19,7 @@ from activities.any_tool import AnyTool
 from activities.approval import Approval
 from activities.errors import DefinitionError
 from activities.mcp.server import McpServer, checked_servers
+from activities.names import NAME
 from activities.output_schema import OutputSchema
 from activities.policy import Condition, Rule, matching
 from activities.tool_tables import askings_of, rules_of
@@ -30,7 +30,6 @@ from workflows.contracts import AgentSpec, Asking, JsonObject, Limits
 if TYPE_CHECKING:
     from activities.providers.scripted import Script
 
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MODEL_APIS = ("anthropic", "openai", "openai-chat", "google", "scripted")
 _LIKELY_APIS = (("gpt", "openai"), ("o", "openai"), ("gem", "google"))
 OWN_SETTINGS = ("model", "messages", "input", "instructions", "system", "tools", "tool_choice", "stream")

@@ -137,4 +137,6 @@ async def _look(notice: Notice) -> tuple[bool, Pending | None]:
     except Exception as error:
         log.info("notice %s: job %s does not say what waits (%s)", notice.id, notice.job, said(error, 200))
         return True, None
-    return pending is not None and pending.asked_at == notice.asked_at, pending
+    if pending is None or pending.asked_at != notice.asked_at:
+        return False, pending
+    return notice.digest in (None, pending.digest), pending  # an edit that others must approve is another question

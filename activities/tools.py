@@ -8,7 +8,6 @@ import difflib
 import functools
 import inspect
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, Unpack, overload
@@ -18,6 +17,7 @@ from typing_extensions import ParamSpec, TypeVar
 from activities.approval import Approval, checked
 from activities.docstrings import parse
 from activities.errors import DefinitionError, InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError
+from activities.names import NAME
 from activities.policy import Rule, as_rules, bind_by_name, check_names
 from activities.providers.protocol import ToolDeclaration
 from activities.rendering import render_output
@@ -41,9 +41,6 @@ __all__ = [
 
 P = ParamSpec("P", default=...)
 R = TypeVar("R", default=Any)
-
-NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What every provider accepts as a tool's name."""
 
 DEFAULT_RETRIES = 2
 

@@ -23,9 +23,12 @@ from surefoot.job import Job
 from surefoot.leaving import let_threads_finish_at_exit
 from surefoot.lists import JobFilter, JobRow, list_jobs
 from surefoot.settings import DEFAULT_TASK_QUEUE
-from surefoot.starting import digest, must_be_same, replied, reply_mark, start_run
-from surefoot.texts import checked, marks, named, quoted
+from surefoot.starting import digest, must_be_same, replied, reply_mark, request_print, start_run, started_alike
+from surefoot.texts import agent_name, checked, marks, named, quoted
 from workflows.contracts import JobStart, Limits
+
+ID_CHARS = 100
+"""So much of a job's id the id of a fork of it begins with."""
 
 
 class Client:
@@ -85,11 +88,12 @@ class Client:
         An idempotency `key`, in place of an `id`, finds the job that was started with it and with all else the same.
         `limits` changes the fields that it was given; the agent's own stay for the others. `delay` lets the job begin
         later. `tenant` is for whom the job works, `tags` are words to find it by. Raises `JobConflict` if the id
-        belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for a tenant or tag that can't be.
+        belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for an agent, tenant or tag that
+        can't be.
         """
         message = checked(message)
         start = JobStart(
-            agent=agent,
+            agent=agent_name(agent),
             message=message,
             by=named(by),
             limits=limits,
@@ -107,7 +111,7 @@ class Client:
         try:
             await start_run(self.temporal, job, start, memo, self.task_queue, delay=delay)
         except WorkflowAlreadyStartedError:
-            await must_be_same(self.temporal, job, print_)
+            await must_be_same(self.temporal, job, print_, key)
         return self.job(job)
 
     def job(self, id: str) -> Job:
@@ -146,7 +150,8 @@ class Client:
             if isinstance(error, JobRunning):
                 raise
             raise JobRunning(
-                f"job {id} is running: somebody replied just now. Use: surefoot steer {quoted(id)} TEXT"
+                f"job {id} is running: somebody replied just now; steering reaches it",
+                f": surefoot steer {quoted(id)} TEXT",
             ) from None
         return self.job(id)
 
@@ -157,25 +162,33 @@ class Client:
         message: str | None = None,
         *,
         new_id: str | None = None,
+        key: str | None = None,
         by: str | None = None,
         limits: Limits | None = None,
         model: str | None = None,
     ) -> Job:
         """Start a new job that has said what job `id` had at the end of round `number`, and goes on from there.
 
-        With a `message` that is said next; without one the model is asked again, perhaps another `model`. Raises
-        `NoSuchRound`, `NoSuchJob`, `JobConflict` if there is a job `new_id` already.
+        With a `message` that is said next; without one the model is asked again, perhaps another `model`. An
+        idempotency `key`, in place of a `new_id`, finds the fork that was made with it and with all else the same.
+        Raises `NoSuchRound`, `NoSuchJob`, `JobConflict` if there is a job `new_id` already.
         """
-        source = self.job(id)
+        source, text = self.job(id), checked(message) if message is not None else ""
+        print_ = f"fork of {id} after {number}"
+        if key is not None:
+            new_id = f"{id[:ID_CHARS]}-fork-{digest(id, key)[:20]}"
+            print_ = request_print(print_, str(message), limits=limits, model=model)
+            if await started_alike(self.temporal, new_id, print_, key):
+                return self.job(new_id)
         carry = (await forked(source, number)).model_copy(update={"by": named(by)})
-        text = checked(message) if message is not None else ""
         job = _new_id(carry.agent) if new_id is None else new_id
         start = JobStart(agent=carry.agent, message=text, by=named(by), limits=limits, model=model, carry=carry)
-        memo = {"print": f"fork of {id} after {number}"}
         try:
-            await start_run(self.temporal, job, start, memo, await source.queue())
+            await start_run(self.temporal, job, start, {"print": print_}, await source.queue())
         except WorkflowAlreadyStartedError:
-            raise JobConflict(f"job {job} exists already; choose another id for the fork") from None
+            if key is None:
+                raise JobConflict(f"job {job} exists already; choose another id for the fork") from None
+            await must_be_same(self.temporal, job, print_, key)
         return self.job(job)
 
     async def jobs(

@@ -117,7 +117,7 @@ async def not_waiting(job: "Job", call: str) -> DecisionRefused:
     except NoWorker as error:
         if not await job.has_ended():
             raise
-        return DecisionRefused("JobEnded", str(error))
+        return DecisionRefused("JobEnded", error.seen)
     return _why_not(view, call)
 
 

@@ -45,7 +45,7 @@ async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = 
     description = await describe(temporal, job)
     with reaching(job):
         if description.status == WorkflowExecutionStatus.RUNNING:
-            raise JobRunning(f"job {job} has not ended; reach it with: surefoot steer {quoted(job)} TEXT")
+            raise JobRunning(f"job {job} has not ended; steering reaches it", f": surefoot steer {quoted(job)} TEXT")
         handle = temporal.get_workflow_handle(job, run_id=description.run_id, result_type=JobEnd)
         try:
             end: JobEnd = await handle.result(follow_runs=False)

@@ -23,7 +23,15 @@ from workflows.contracts import Decided
 
 
 class SurefootError(Exception):
-    """Base of all of them."""
+    """Base of all of them.
+
+    `seen` is what was seen and why it is wrong, in words that hold wherever it is read. The whole text goes on with
+    `command`, what to type on a command line now; it begins with its own punctuation.
+    """
+
+    def __init__(self, seen: str = "", command: str = "") -> None:
+        super().__init__(f"{seen}{command}")
+        self.seen = seen
 
 
 class ServerNotReached(SurefootError):

@@ -25,8 +25,9 @@ from surefoot.ends import ANSWER_WITHIN, fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, JobRunning, NoWorker
 from surefoot.glances import Glance, glance_at, mark_of
 from surefoot.listening import News, listen
-from surefoot.rpc import reaching
-from surefoot.texts import checked, named, quoted
+from surefoot.lists import JobRow, row_of
+from surefoot.rpc import job_ended, reaching
+from surefoot.texts import checked, named
 from workflows.contracts import (
     Audit,
     Choice,
@@ -109,6 +110,10 @@ class Job:
         description = await self._describe()
         with reaching(self.id):
             return await glance_at(description)
+
+    async def row(self) -> JobRow:
+        """What the server itself knows of the job, as in a list: no worker need be up. Raises `NoSuchJob`."""
+        return await row_of(await self._describe())
 
     async def queue(self) -> str:
         """The task queue that the job's workers serve."""
@@ -337,7 +342,7 @@ class Job:
     async def _must_run(self) -> None:
         description = await self._describe()
         if description.status != WorkflowExecutionStatus.RUNNING:
-            raise JobEnded(f"job {self.id} has ended; go on with: surefoot reply {quoted(self.id)} TEXT")
+            raise job_ended(self.id)
 
 
 __all__ = ["POLL_SECONDS", "Applied", "Job"]

@@ -45,11 +45,12 @@ def _ours(job: str, error: RPCError) -> SurefootError:
     if error.status == RPCStatusCode.NOT_FOUND:
         if error.message.startswith("Namespace "):
             return ServerNotReached(
-                f"the Temporal server says: {error.message} Set TEMPORAL_NAMESPACE to one that it has, or make it:"
-                " temporal operator namespace create --namespace NAME"
+                f"the Temporal server says: {error.message}",
+                " Set TEMPORAL_NAMESPACE to one that it has, or make it: temporal operator namespace create"
+                " --namespace NAME",
             )
         if any(words in error.message for words in ENDED):
-            return JobEnded(f"job {job} has ended; go on with: surefoot reply {quoted(job)} TEXT")
+            return job_ended(job)
         return no_such_job(job)
     if wait_in_vain(error):
         return NoWorker(
@@ -58,15 +59,19 @@ def _ours(job: str, error: RPCError) -> SurefootError:
         )
     if error.status in NO_ANSWER:
         return NoWorker(
-            f"no worker answers for job {job}: start one with `surefoot worker --app FILE` ({error.message})"
+            f"no worker answers for job {job}", f": start one with `surefoot worker --app FILE` ({error.message})"
         )
     if error.status in UNREACHED:
-        return ServerNotReached(f"the Temporal server does not answer: {error.message}; see: surefoot doctor")
+        return ServerNotReached(f"the Temporal server does not answer: {error.message}", "; see: surefoot doctor")
     return SurefootError(f"job {job}: {error.message} ({error.status.name})")
 
 
 def no_such_job(job: str) -> NoSuchJob:
-    return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over); see: surefoot jobs")
+    return NoSuchJob(f"there is no job {job!r} on this server (or its retention is over)", "; see: surefoot jobs")
+
+
+def job_ended(job: str) -> JobEnded:
+    return JobEnded(f"job {job} has ended; a reply goes on with it", f": surefoot reply {quoted(job)} TEXT")
 
 
 def _not_ours(job: str, error: Exception) -> Unreadable:

@@ -10,7 +10,7 @@ from temporalio.client import Client as Temporal
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
 from surefoot.describing import describe
-from surefoot.errors import JobConflict
+from surefoot.errors import JobConflict, NoSuchJob
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
 from workflows import labels
@@ -45,23 +45,42 @@ async def start_run(
         )
 
 
-async def must_be_same(temporal: Temporal, job: str, print_: str) -> None:
-    """Raises `JobConflict` if the job was started with another input."""
+async def must_be_same(temporal: Temporal, job: str, print_: str, key: str | None) -> None:
+    """Raises `JobConflict` if the job was started with another input; with a `key` its id was made of that."""
     with reaching(job):
         description = await temporal.get_workflow_handle(job).describe()
         before = await description.memo_value("print", "", type_hint=str)
         agent = await description.memo_value("agent", "?", type_hint=str)
-    if before != print_:
+    if before == print_:
+        return
+    if key is not None:
         raise JobConflict(
-            f"job {job} exists already, with another input (agent {agent}); choose another id,"
-            f" or send it a message: surefoot reply {quoted(job)} TEXT"
+            f"another request was sent with this idempotency key: it started job {job}; choose another key"
         )
+    raise JobConflict(
+        f"job {job} exists already, with another input (agent {agent}); choose another id",
+        f", or send it a message: surefoot reply {quoted(job)} TEXT",
+    )
+
+
+async def started_alike(temporal: Temporal, job: str, print_: str, key: str) -> bool:
+    """Whether there is such a job already, whose id was made of a `key`. Raises `JobConflict` as `must_be_same`."""
+    try:
+        await describe(temporal, job)
+    except NoSuchJob:
+        return False
+    await must_be_same(temporal, job, print_, key)
+    return True
+
+
+def request_print(*texts: str, limits: Limits | None, model: str | None) -> str:
+    """What tells a request from another one under the same key."""
+    return digest(*texts, str(model), limits.model_dump_json(exclude_unset=True) if limits else "")
 
 
 def reply_mark(key: str, message: str, limits: Limits | None, model: str | None) -> dict[str, str]:
     """What the memo of a run keeps of the reply that it began with."""
-    content = digest(message, str(model), limits.model_dump_json(exclude_unset=True) if limits else "")
-    return {"reply_key": digest(key), "reply_print": content}
+    return {"reply_key": digest(key), "reply_print": request_print(message, limits=limits, model=model)}
 
 
 async def replied(temporal: Temporal, job: str, mark: dict[str, str]) -> bool:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from activities.names import NAME
 from activities.rendering import well_formed
 from surefoot.errors import TooLarge, WrongValue
 
@@ -26,6 +27,13 @@ def checked(message: str) -> str:
             f"the message has {size} bytes, at most {MESSAGE_BYTES} fit into one: put the rest where a tool can read it"
         )
     return message
+
+
+def agent_name(name: str) -> str:
+    """The name of an agent, if there can be one of that name: whether there is, workers know. Raises `WrongValue`."""
+    if not NAME.fullmatch(name):
+        raise WrongValue(f"no agent can be called {name[:200]!r}: their names have 1 to 64 letters, digits, - and _")
+    return name
 
 
 def marks(tenant: str | None, tags: Sequence[str]) -> dict[str, Any]:

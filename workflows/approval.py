@@ -38,6 +38,11 @@ def check_person(call: CallState, decision: Decision, state: JobState) -> None:
         )
 
 
+def barred(state: JobState) -> list[str]:
+    """Who may have made the job ask for what it asks for: by starting it, or by steering it."""
+    return [name for name in dict.fromkeys([state.by, *state.steered_by]) if name is not None]
+
+
 def _check_self(decision: Decision, state: JobState) -> None:
     """Refuse the approval of whoever may have made the job ask for this: by starting it, or by steering it."""
     by, name = decision.by, decision.call

@@ -598,7 +598,10 @@ class Decided(Record):
 
 
 class Pending(Record):
-    """A call that waits for a person, with everything that the person needs."""
+    """A call that waits for a person, with everything that the person needs.
+
+    Without `self_approval` those that are `barred` can't approve it: for whom the job works, and who steered it.
+    """
 
     call: str
     kind: Literal["decision", "unknown_outcome"]
@@ -621,6 +624,8 @@ class Pending(Record):
     parameters: JsonObject = {}
     parent: str | None = None
     root: str | None = None
+    self_approval: bool = True
+    barred: list[str] = []
 
 
 class Steer(Record):

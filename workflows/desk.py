@@ -73,6 +73,9 @@ class Desk:
         edited = await self._check_edit(decision) if decision.arguments is not None else None
         decided = self._gate.apply(decision, workflow.now(), edited)
         self._note_decision(call, decision, decided)
+        if decided.missing and call.digest != decision.digest:
+            # Another question: whoever approved before is asked anew, and must hear of it.
+            self.webhooks.tell_of_call("decision_needed", call)
         if decision.grant is not None:
             self._grant(call, decision, decision.grant)
         self.show()
@@ -170,6 +173,8 @@ class Desk:
             self._state.steered_by = [*others, steer.by][-STEERERS_KEPT:]
         self.note("steered", by=steer.by)
         self._state.steers_seen = [*self._state.steers_seen, steer.id][-STEERS_SEEN:]
+        if any(not call.plan.asking.self_approval for call in self._state.calls):
+            self.show()  # whoever steers can't approve these any more
 
     # --- a new run for a long history
 

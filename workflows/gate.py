@@ -42,9 +42,11 @@ def already_decided(decided: Decided) -> str:
     return f"call {decided.call} was already decided: {done} by {decided.by} at {at}"
 
 
-def _people(call: CallState) -> dict[str, Any]:
-    """How many people it takes and by when, and who has approved."""
+def _people(call: CallState, state: JobState) -> dict[str, Any]:
+    """How many people it takes and by when, who has approved, and who can't."""
+    apart = {} if call.plan.asking.self_approval else {"self_approval": False, "barred": approval.barred(state)}
     return {
+        **apart,
         "expires_at": approval.expires_at(call),
         "quorum": call.plan.asking.quorum,
         "approved_by": [vote.by for vote in call.votes],
@@ -91,7 +93,7 @@ class Gate:
             parent=self._state.parent,
             root=self._state.root,
             approvers=approval.approvers(call),
-            **({} if doubtful else _people(call)),
+            **({} if doubtful else _people(call, self._state)),
         )
 
     def find(self, call_id: str) -> CallState | None:

@@ -39,7 +39,7 @@ MEMO_CALLS = 50
 VIEW_BYTES = 1_000_000
 """Most bytes of pending calls in one view, so that it fits into an answer; the others follow as those are decided."""
 
-T = TypeVar("T", Pending, JsonObject)
+T = TypeVar("T", Pending, JsonObject, str)
 
 
 class Board:
@@ -126,14 +126,14 @@ def seen_of(state: JobState) -> dict[str, Any]:
     }
 
 
-def fitting(pending: list[T], limit: int) -> list[T]:
-    """As many pending calls from the front as fit into `limit` bytes, at least one if there is one."""
+def fitting(values: list[T], limit: int) -> list[T]:
+    """As many values from the front as fit into `limit` bytes, at least one if there is one."""
     size = 0
-    for count, each in enumerate(pending):
+    for count, each in enumerate(values):
         size += len(to_json(each))
         if size > limit and count:
-            return pending[:count]
-    return pending
+            return values[:count]
+    return values
 
 
 def brief(pending: Pending) -> JsonObject:
@@ -142,7 +142,8 @@ def brief(pending: Pending) -> JsonObject:
     value["why"] = cut(pending.why, BRIEF_BYTES)
     value["preview"] = cut(pending.preview, BRIEF_BYTES) if pending.preview is not None else None
     value["problem"] = cut(pending.problem, BRIEF_BYTES) if pending.problem is not None else None
+    value["barred"] = [*fitting(pending.barred, BRIEF_BYTES)]
     value["arguments"] = pending.arguments if len(to_json(pending.arguments)) <= BRIEF_BYTES else None
-    kept = (value["arguments"], value["why"], value["preview"], value["problem"])
-    value["whole"] = kept == (pending.arguments, pending.why, pending.preview, pending.problem)
+    kept = (value["arguments"], value["why"], value["preview"], value["problem"], value["barred"])
+    value["whole"] = kept == (pending.arguments, pending.why, pending.preview, pending.problem, pending.barred)
     return value

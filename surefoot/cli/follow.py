@@ -14,9 +14,10 @@ from rich.console import Console
 from surefoot.account import me
 from surefoot.cli import exits, prompts, questions
 from surefoot.cli.documents import emit, job_document
+from surefoot.cli.entries import print_entries
 from surefoot.cli.live import LiveText, has_one_terminal
 from surefoot.cli.output import say
-from surefoot.cli.pages import err, print_answer, print_entries, print_findings, print_pending, short
+from surefoot.cli.pages import err, print_answer, print_findings, print_pending, short
 from surefoot.cli.questions import Word
 from surefoot.descendants import descendants
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached

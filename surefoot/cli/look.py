@@ -9,12 +9,15 @@ import click
 from activities.artifacts import ArtifactMissing, Artifacts
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, inbox_document, job_document, plain
-from surefoot.cli.output import say, write_answer
-from surefoot.cli.pages import print_audit, print_entries, print_inbox, print_job, print_jobs
+from surefoot.cli.entries import print_audit, print_entries
+from surefoot.cli.output import fail, say, write_answer
+from surefoot.cli.pages import print_inbox, print_job, print_jobs, print_row
 from surefoot.cli.session import NoJobs, app_option, json_option, session
 from surefoot.client import Client
 from surefoot.descendants import descendants
+from surefoot.errors import NoWorker
 from surefoot.inbox import UNREAD, InboxPage
+from surefoot.lists import JobRow
 from workflows.contracts import Entry, Result
 
 
@@ -57,15 +60,28 @@ def jobs(
 def show(job: str, app: str | None, as_json: bool) -> None:
     """The state of one job: rounds, what waits, usage, and how it ended."""
 
-    async def work() -> None:
+    async def work() -> int:
         async with session(app) as opened:
-            if not await opened.client.job(job).has_ended():
-                await opened.worker_for(job, look=True)
-            view = await opened.client.job(job).view()
-            others = await descendants(opened.client.job(job), view)
+            handle = opened.client.job(job)
+            try:
+                if not await handle.has_ended():
+                    await opened.worker_for(job, look=True)
+                view = await handle.view()
+                others = await descendants(handle, view)
+            except NoWorker as error:
+                return _silent(await handle.row(), error, as_json)
         emit(job_document(view, others)) if as_json else print_job(view, others)
+        return exits.COMPLETE
 
     exits.run(work())
+
+
+def _silent(row: JobRow, error: NoWorker, as_json: bool) -> int:
+    """What the server itself knows of a job that no worker tells of."""
+    if not as_json:
+        print_row(row)
+    text = f"{error}. This is what the server itself knows of the job; the rest comes with a worker"
+    return fail(text, "NoWorker", exits.FAILED, **plain(row))
 
 
 @click.command()

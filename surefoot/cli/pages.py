@@ -12,28 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from activities.escaping import escaped
+from surefoot.account import me
 from surefoot.cli.output import discard, write, write_answer
 from surefoot.inbox import InboxItem
 from surefoot.lists import JobRow
 from surefoot.texts import quoted
 from workflows.contracts import (
-    Audit,
-    CallPart,
-    Entry,
     JobView,
-    Message,
-    Note,
     Outcome,
     Pending,
-    Result,
-    TextPart,
-    Turn,
 )
 from workflows.words import DONE
 
 STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "ended": "dim"}
 STATUS_STYLES = {"complete": "green"}
-RESULT_STYLES = {"ok": "green", "answered": "green", "denied": "yellow", "not_executed": "yellow", "unknown": "red"}
 SHOWN = 300
 FINDINGS_SHOWN = 10
 
@@ -133,14 +125,28 @@ def print_jobs(rows: Sequence[JobRow]) -> None:
             err().print(row.problem)
 
 
+def print_row(row: JobRow) -> None:
+    """A job, as far as the server itself knows it."""
+    _print_head(row)
+    ended = f", ended {age(row.ended_at)} ago" if row.ended_at else ""
+    out().print(f"started {age(row.started_at)} ago{ended}{f', {row.status}' if row.status else ''}")
+
+
+def _print_head(job: JobView | JobRow) -> None:
+    console = out()
+    console.print(
+        Text.assemble((job.job, "bold"), f"  agent {job.agent}  ", (job.state, STATE_STYLES.get(job.state, "")))
+    )
+    if marks := [*([f"tenant {job.tenant}"] if job.tenant else []), *(f"#{tag}" for tag in job.tags)]:
+        console.print("  ".join(marks))
+    if job.parent is not None:
+        console.print(f"works for {job.parent}")
+
+
 def print_job(view: JobView, others: Sequence[JobView] = ()) -> None:
     """A job, and what waits in the `others` that work for it."""
+    _print_head(view)
     console = out()
-    console.print(Text.assemble((view.job, "bold"), f"  agent {view.agent}  ", (view.state, STATE_STYLES[view.state])))
-    if marks := [*([f"tenant {view.tenant}"] if view.tenant else []), *(f"#{tag}" for tag in view.tags)]:
-        console.print("  ".join(marks))
-    if view.parent is not None:
-        console.print(f"works for {view.parent}")
     console.print(
         f"{view.rounds} rounds, {view.tool_calls} tool calls, {view.usage.tokens} tokens, {cost(view)};"
         f" history: {view.history_events} events, {view.history_bytes} bytes"
@@ -178,6 +184,8 @@ def print_pending(console: Console, job: str, pending: Pending) -> None:
     if pending.quorum > 1:
         by = f": {', '.join(pending.approved_by)}" if pending.approved_by else ""
         console.print(f"  approved {len(pending.approved_by)} of {pending.quorum}{by}")
+    if me() in pending.barred:
+        console.print("  others approve this: the job works for you, or you told it something; you may deny it")
     if pending.expires_at is not None:
         console.print(f"  expires  {pending.expires_at:%Y-%m-%d %H:%M:%S}")
     if pending.risk != "normal":
@@ -236,51 +244,3 @@ def print_findings(console: Console, outcome: Outcome) -> None:
     for finding in outcome.findings[-FINDINGS_SHOWN:]:
         style = "red" if finding.is_error else "green"
         console.print(Text.assemble("found    ", (f"{finding.tool} ({finding.call}): ", style), short(finding.content)))
-
-
-def print_entries(entries: Sequence[Entry], console: Console | None = None, *, whole: bool = True) -> None:
-    """What was said; `whole` texts, or one line each."""
-    console = console or out()
-    for entry in entries:
-        print_entry(console, entry, whole)
-
-
-def print_audit(entries: Sequence[Audit]) -> None:
-    """One line for each deed."""
-    for entry in entries:
-        who = f" by {entry.by}" if entry.by else ""
-        roles = f" ({', '.join(entry.roles)})" if entry.roles else ""
-        about = f" {entry.tool} {entry.call}" if entry.call else ""
-        more = f", {entry.missing} more needed" if entry.missing else ""
-        said = f": {short(entry.text)}" if entry.text else ""
-        at = entry.at.isoformat(sep=" ", timespec="seconds")
-        out().print(
-            Text.assemble(
-                (f"{at}  ", "dim"), (entry.deed.replace("_", " "), "bold"), f"{about}{who}{roles}{more}{said}"
-            )
-        )
-
-
-def print_entry(console: Console, entry: Entry, whole: bool) -> None:
-    cut = (lambda text: text) if whole else short
-    if isinstance(entry, Message):
-        console.print(Text.assemble((f"{entry.by or 'person'}: ", "bold blue"), cut(entry.text)))
-    elif isinstance(entry, Note):
-        console.print(Text.assemble(("surefoot: ", "dim"), cut(entry.text)))
-    elif isinstance(entry, Result):
-        style = RESULT_STYLES.get(entry.status, "red")
-        console.print(Text.assemble((f"  {entry.call} {entry.status}: ", style), cut(entry.content)))
-    else:
-        _print_turn(console, entry, whole)
-
-
-def _print_turn(console: Console, turn: Turn, whole: bool) -> None:
-    for part in turn.parts:
-        if isinstance(part, TextPart):
-            console.print(Text.assemble(("model: ", "bold"), part.text if whole else short(part.text)))
-        elif isinstance(part, CallPart):
-            arguments = part.arguments if part.arguments is not None else part.raw
-            text = call_text(part.tool, arguments)
-            console.print(Text.assemble((f"  {part.id} → ", "cyan"), text if whole else short(text)))
-        elif whole:
-            console.print(Text(f"({part.kind}) {part.text}", "dim"))

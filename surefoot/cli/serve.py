@@ -5,7 +5,7 @@ import sys
 import click
 
 from surefoot.cli import exits
-from surefoot.cli.console import HOST, console_of, port_option
+from surefoot.cli.console import HOST, console_of, offered_by, port_option
 from surefoot.cli.output import say
 from surefoot.cli.session import app_option, app_path, beside, load, needs_app, session
 from surefoot.client import Client
@@ -14,6 +14,7 @@ from surefoot.embedded import Lease, serve_foreground
 from surefoot.embedded.workers import Hosting, serve
 from surefoot.http.access import Access
 from surefoot.http.gathering import access_for
+from surefoot.http.offered import Offered
 from surefoot.settings import Settings, SettingsError, read_settings
 
 
@@ -31,8 +32,7 @@ def dev(app: str | None, ui: bool, shows: bool, port: int | None) -> None:
             raise SettingsError(
                 "TEMPORAL_ADDRESS names a server, so none is embedded: use `surefoot worker --app FILE`"
             )
-        if settings.app is not None:
-            load(settings.app)
+        offered = offered_by(settings)
         access = access_for(HOST) if shows else None
         async with serve_foreground(settings, ui=ui) as held:
             say(f"Temporal server {held.version} at {held.address}, state in {settings.home}")
@@ -47,21 +47,23 @@ def dev(app: str | None, ui: bool, shows: bool, port: int | None) -> None:
                 say("no app file, so no worker and no console: name one with --app FILE")
                 await held.lost()
             say(f"other programs reach both by: TEMPORAL_ADDRESS={held.address} SUREFOOT_TASK_QUEUE={settings.queue()}")
-            async with serve(settings, settings.app, settings.queue()) as hosting:
+            async with serve(settings, settings.app, settings.queue(), lasting=True) as hosting:
                 say(f"worker for {settings.app} (queue {settings.queue()}), log in {hosting.worker.log}")
                 if access is None:
                     await beside(held.lost(), hosting.lost())
                 else:
-                    await _with_console(settings, held, hosting, access, port)
+                    await _with_console(settings, held, hosting, access, port, offered)
 
     exits.run(work())
 
 
-async def _with_console(settings: Settings, held: Lease, hosting: Hosting, access: Access, port: int | None) -> None:
+async def _with_console(
+    settings: Settings, held: Lease, hosting: Hosting, access: Access, port: int | None, offered: Offered | None
+) -> None:
     """The console too, until it or one of the others is lost."""
     temporal = await connect_embedded(settings, held.address)
     client = Client(temporal, task_queue=settings.queue())
-    async with console_of(client, settings, access, HOST, port, temporal_ui=held.ui) as running:
+    async with console_of(client, settings, access, HOST, port, offered=offered, temporal_ui=held.ui) as running:
         await beside(running.lost(), beside(held.lost(), hosting.lost()))
 
 
@@ -79,7 +81,7 @@ def worker(app: str | None) -> None:
 
     async def work() -> None:
         load(file)
-        async with session(app, new=True), serve(settings, file, settings.queue()) as hosting:
+        async with session(app, new=True), serve(settings, file, settings.queue(), lasting=True) as hosting:
             say(f"worker for {file} (queue {settings.queue()}), log in {hosting.worker.log}")
             await hosting.lost()
 

@@ -140,14 +140,17 @@ class NoJobs(NoSuchJob):
     """Nothing was ever started in this home."""
 
 
-async def with_worker(opened: Session, queue: str, work: Coroutine[Any, Any, T]) -> T:
-    """Do something while a worker is up: one that is, or our own, which ends with this. Raises `WorkerFailed`."""
+async def with_worker(opened: Session, queue: str, work: Coroutine[Any, Any, T], *, lasting: bool = False) -> T:
+    """Do something while a worker is up: one that is, or our own, which ends with this. Raises `WorkerFailed`.
+
+    `lasting` work goes on until somebody ends it.
+    """
     app = opened.app_of(queue)
     if not opened.settings.embedded or app is None:
         return await work
     reminder: asyncio.TimerHandle | None = None
     try:
-        async with serve(opened.settings, app, queue) as hosting:
+        async with serve(opened.settings, app, queue, lasting=lasting) as hosting:
             try:
                 return await beside(work, hosting.lost())
             finally:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from surefoot.console import values
 from surefoot.http.people import Person
+from surefoot.http.rights import rights
 from surefoot.inbox import InboxItem
 
 DECIDING = ("approve", "edit", "grant", "answer", "deny")
@@ -19,7 +20,7 @@ DECIDING = ("approve", "edit", "grant", "answer", "deny")
 
 @dataclass(frozen=True)
 class Waiting:
-    """One call that waits. `may` is what this person can do about it, `note` why that is nothing."""
+    """One call that waits. `may` is what this person can do about it, `note` why not all."""
 
     id: str
     job: str
@@ -93,7 +94,7 @@ def _shared(texts: Sequence[str]) -> values.Leaf | None:
 
 
 def _waiting(item: InboxItem, person: Person) -> Waiting:
-    may, note = _rights(item, person)
+    given = rights(item, person)
     return Waiting(
         id=_print(item.job, item.call),
         job=item.job,
@@ -111,25 +112,9 @@ def _waiting(item: InboxItem, person: Person) -> Waiting:
         problem=item.problem,
         preview=values.text(item.preview) if item.preview else None,
         why=values.text(item.why) if item.why else None,
-        may=may,
-        note=note,
+        may=given.may,
+        note=given.note,
     )
-
-
-def _rights(item: InboxItem, person: Person) -> tuple[frozenset[str], str]:
-    """What this person may do, or why nothing. The job itself decides: this only spares a person vain attempts."""
-    if not item.allowed:
-        return frozenset(), ""
-    if not person.may("approve"):
-        return frozenset(), "You may look, and not decide: that takes the role approve."
-    if item.approvers and not person.roles & set(item.approvers):
-        return frozenset(), f"This is decided by {' or '.join(item.approvers)}."
-    may = set(item.allowed)
-    if item.quorum > 1 or "approve" not in may:
-        may.discard("grant")
-    if person.name in item.approved_by:
-        return frozenset(may - {"approve"}), "You have approved this; others must as well."
-    return frozenset(may), ""
 
 
 def _print(*parts: str) -> str:

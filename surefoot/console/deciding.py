@@ -93,7 +93,7 @@ def _is_mine(refused: DecisionRefused, word: Word) -> bool:
 
 async def _refused(request: Request, job: Job, word: Word, refused: DecisionRefused, person: Person) -> Response:
     """Why nothing was decided, beside what the call asks for now."""
-    status, text = problem_of(refused).status, str(refused)
+    status, text = problem_of(refused).status, refused.seen
     if refused.kind == "StaleArguments":
         text = "The arguments have changed since you saw them. Nothing was decided; this is what it asks for now."
     try:

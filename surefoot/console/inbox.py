@@ -107,7 +107,7 @@ async def read(request: Request, job: str, call: str, _: Viewer) -> Response:
     try:
         found = await read_before(client_of(request).job(job), call)
     except SurefootError as error:
-        found = Read(f"What was read before can't be shown: {error}", [])
+        found = Read(f"What was read before can't be shown: {error.seen}", [])
     return fresh(request, "", "read.html", read=found)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import uuid
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -26,7 +27,11 @@ from surefoot.console.rendering import job_url, with_query
 from surefoot.console.saying import making, told_of
 from surefoot.console.timeline import rounds, timeline
 from surefoot.console.windows import ENTRIES, Window, newest, window
+from surefoot.errors import NoWorker
+from surefoot.folding import folded
+from surefoot.http.jobs import offered_of
 from surefoot.http.paths import JOB
+from surefoot.http.people import Person
 from surefoot.job_pages import list_page
 from surefoot.lists import JobFilter
 from workflows.contracts import Audit, JobView
@@ -76,17 +81,24 @@ async def job(request: Request, job: str, person: Viewer) -> Response:
     version = _print(str(glance.mark), section, *person.permissions)
     if has(request, version):
         return told_of(glance.look, fresh(request, version, "job_parts.html"))
-    view = await handle.view()
-    part = await newest(handle) if start is None else await window(handle, start)
-    context: dict[str, Any] = {**_shown(view, part, section), "person": person, "temporal": _temporal(request, view)}
-    context["once"] = uuid.uuid4().hex  # sent with a message: a second click says nothing twice
+    context: dict[str, Any] = {"temporal": _temporal(request, name), "section": section}
+    try:
+        view = await handle.view()
+        part = await newest(handle) if start is None else await window(handle, start)
+    except NoWorker as error:
+        row = await handle.row()
+        # Another version than with a worker: one may come without anything happening to the job.
+        version = _print(version, row.model_dump_json(), error.seen)
+        shown, context = "silent.html", {**context, "row": row, "problem": error.seen, "later": ""}
+    else:
+        once = uuid.uuid4().hex  # sent with a message: a second click says nothing twice
+        shown, context = "job_parts.html", {**context, **_shown(view, part, section), "once": once}
     if wants_part(request):
-        return told_of(glance.look, fresh(request, version, "job_parts.html", **context))
-    del context["person"]
-    context["making"] = making(glance.look)
+        return told_of(glance.look, fresh(request, version, shown, person=person, **context))
     return page(
-        request, "job.html", name, person=person, here="jobs", live=here_of(request), version=version, **context
-    )
+        request, "job.html", name, person=person, here="jobs", live=here_of(request), version=version, parts_of=shown,
+        making=making(glance.look), **context,
+    )  # fmt: skip
 
 
 def _chosen(query: QueryParams) -> tuple[str, int | None]:
@@ -96,7 +108,7 @@ def _chosen(query: QueryParams) -> tuple[str, int | None]:
 
 
 def _shown(view: JobView, part: Window, section: str) -> dict[str, Any]:
-    items = timeline(part.entries)
+    items = timeline(part.entries, {pending.call: pending.kind for pending in view.pending})
     numbered = list(enumerate(part.entries, part.start))
     return {
         "view": view,
@@ -105,18 +117,18 @@ def _shown(view: JobView, part: Window, section: str) -> dict[str, Any]:
         "items": items,
         "panels": picture(rounds(items)),
         "said": [(number, entry) for number, entry in numbered if not isinstance(entry, Audit)],
-        "deeds": [entry for entry in part.entries if isinstance(entry, Audit)],
+        "deeds": folded([entry for entry in part.entries if isinstance(entry, Audit)]),
         "part": part,
         "earlier": job_url(view.job, show=section, **{"from": max(0, part.start - ENTRIES)}) if part.start else "",
         "later": job_url(view.job, show=section, **{"from": part.end}) if part.end < part.total else "",
     }
 
 
-def _temporal(request: Request, view: JobView) -> str:
+def _temporal(request: Request, job: str) -> str:
     """Temporal's own page of this job, if there is one."""
     ui: str | None = request.app.state.temporal_ui
     namespace = client_of(request).temporal.namespace
-    path = f"/namespaces/{quote(namespace, safe='')}/workflows/{quote(view.job, safe='')}"
+    path = f"/namespaces/{quote(namespace, safe='')}/workflows/{quote(job, safe='')}"
     return f"{ui.rstrip('/')}{path}" if ui else ""
 
 
@@ -124,7 +136,19 @@ def _temporal(request: Request, view: JobView) -> str:
 async def new(request: Request, person: Submitter) -> Response:
     given = {name: request.query_params.get(name, "") for name in ("agent", "message", "tenant", "tags")}
     key = uuid.uuid4().hex  # sent with the form: a second click is no second job
-    return page(request, "new.html", "New job", person=person, here="new", problem="", given=given, key=key)
+    return await new_page(request, person, given, key)
+
+
+async def new_page(
+    request: Request, person: Person, given: Mapping[str, str], key: str, *, problem: str = "", status: int = 200
+) -> Response:
+    """The form for a new job: the agents as a list, where it is known which there are."""
+    offered = offered_of(request)
+    agents = await offered.names() if offered is not None else []
+    return page(
+        request, "new.html", "New job", person=person, here="new", status=status, problem=problem, given=given, key=key,
+        agents=agents,
+    )  # fmt: skip
 
 
 def _print(*parts: str) -> str:

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from activities.escaping import escaped
 from surefoot.console import values, words
 from surefoot.console.assets import address
+from surefoot.folding import folded
 
 
 def render(template: str, **context: Any) -> str:
@@ -73,6 +74,7 @@ def _environment() -> Environment:
         "as_json": values.as_json,
         "brief": values.brief,
         "iso": _iso,
+        "folded": folded,
     }
     environment.globals |= {
         "job_url": job_url,

@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from surefoot.console.pages import Form, PageRoute, Submitter, client_of, number_in, page, typed
+from surefoot.console.jobs import new_page
+from surefoot.console.pages import Form, PageRoute, Submitter, client_of, number_in, typed
 from surefoot.console.rendering import job_url
-from surefoot.errors import JobConflict, JobEnded, JobRunning, SurefootError
+from surefoot.errors import JobEnded, JobRunning, SurefootError
+from surefoot.http.jobs import offered_of
 from surefoot.http.people import Person
 from surefoot.http.problems import Refusal, problem_of
 from surefoot.job import Job
@@ -27,6 +29,8 @@ async def start(request: Request, person: Submitter) -> Response:
         problem = "A job needs an agent and something to work on: fill in both."
     else:
         try:
+            if (offered := offered_of(request)) is not None:
+                await offered.check(given["agent"])
             job = await client_of(request).start(
                 given["agent"],
                 given["message"].replace("\r\n", "\n"),
@@ -36,19 +40,10 @@ async def start(request: Request, person: Submitter) -> Response:
                 by=person.name,
             )
             return RedirectResponse(job_url(job.id), 303)
-        except SurefootError as error:
-            problem, status = str(error), problem_of(error).status
-    return page(
-        request,
-        "new.html",
-        "New job",
-        person=person,
-        here="new",
-        status=status,
-        problem=problem,
-        given=given,
-        key=form.get("key", ""),
-    )
+        except (SurefootError, Refusal) as error:
+            told = problem_of(error)
+            problem, status = told.detail, told.status
+    return await new_page(request, person, given, form.get("key", ""), problem=problem, status=status)
 
 
 @router.post("/tell/{what}")
@@ -90,13 +85,8 @@ async def _fork(request: Request, job: str, form: Form, person: Person) -> str:
         raise Refusal(422, "invalid-request", f"{said!r} is no number of a round: a job is forked after a round")
     text = form.get("text", "").replace("\r\n", "\n").strip() or None
     model = form.get("model", "").strip() or None
-    new = f"{job[:100]}-fork-{form['id'][:8]}" if form.get("id") else None
-    try:
-        return (await client_of(request).fork(job, number, text, new_id=new, by=person.name, model=model)).id
-    except JobConflict:
-        if new is None:
-            raise
-        return new  # a second click
+    once = form.get("id") or None  # made with the form, so that a second click finds the same fork
+    return (await client_of(request).fork(job, number, text, key=once, by=person.name, model=model)).id
 
 
 def _text(form: Form) -> str:

@@ -3,28 +3,50 @@
 A part of a job's entries does as well as all of them: a result whose turn lies before the part stands for itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
-from workflows.contracts import Audit, CallPart, Logged, Message, Note, Result, Turn
+from workflows.contracts import Audit, CallPart, Deed, Logged, Message, Note, Result, Turn
 
-DECISIVE = ("approved", "answered", "denied", "used_grant", "expired", "happened", "not_happened", "gave_up")
+DECISIVE: dict[Deed, str] = {
+    "approved": "approved",
+    "used_grant": "approved",
+    "not_happened": "approved",
+    "answered": "answered",
+    "denied": "denied",
+    "expired": "expired",
+    "happened": "ok",
+    "gave_up": "unknown",
+    "performed": "ok",
+}
+"""Where a call stands after a deed, until its result is told: that comes in the calls' order, perhaps much later."""
+
+WAITING = {"decision": "waiting", "unknown_outcome": "unknown"}
 
 
 @dataclass
 class CallLine:
-    """One call of a round: what was asked for, what came of it, and what people did about it."""
+    """One call of a round: what was asked for, what came of it, and what people did about it.
+
+    `waits` says for what it waits, if it does: a kind of `Pending`.
+    """
 
     id: str
     tool: str
     call: CallPart | None = None
     result: Result | None = None
     deeds: list[Audit] = field(default_factory=list)
+    waits: str | None = None
 
     @property
     def status(self) -> str:
-        return self.result.status if self.result else "open"
+        if self.result is not None:
+            return self.result.status
+        if self.waits is not None:
+            return WAITING[self.waits]
+        return next((DECISIVE[deed.deed] for deed in reversed(self.deeds) if _decides(deed)), "open")
 
     @property
     def seconds(self) -> float | None:
@@ -32,7 +54,12 @@ class CallLine:
 
     @property
     def decided_at(self) -> datetime | None:
-        return next((deed.at for deed in reversed(self.deeds) if deed.deed in DECISIVE), None)
+        done = (deed.at for deed in reversed(self.deeds) if deed.deed in DECISIVE and deed.deed != "performed")
+        return next(done, None)
+
+
+def _decides(deed: Audit) -> bool:
+    return deed.deed in DECISIVE and not deed.missing
 
 
 @dataclass
@@ -63,14 +90,14 @@ class Round:
 Item = Round | CallLine | Message | Note | Audit
 
 
-def timeline(entries: Sequence[Logged]) -> list[Item]:
-    """Rounds, messages and deeds, in the order in which they came."""
+def timeline(entries: Sequence[Logged], waiting: Mapping[str, str] = MappingProxyType({})) -> list[Item]:
+    """Rounds, messages and deeds, in the order in which they came. `waiting` are the calls that wait, and for what."""
     items: list[Item] = []
     lines: dict[str, CallLine] = {}
     for entry in entries:
         if isinstance(entry, Turn):
             found = Round(entry.number, entry)
-            found.calls = [CallLine(part.id, part.tool, part) for part in entry.calls]
+            found.calls = [CallLine(part.id, part.tool, part, waits=waiting.get(part.id)) for part in entry.calls]
             lines |= {line.id: line for line in found.calls}
             items.append(found)
         elif isinstance(entry, Result):

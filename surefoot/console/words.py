@@ -20,9 +20,9 @@ def span(seconds: float) -> str:
 
 
 def age(since: datetime, now: datetime | None = None) -> str:
-    """How long ago that was, in whole units: `just now`, `40 s`, `3 min`."""
+    """How long ago that was, in whole units: `just now`, `40 s ago`, `3 min ago`."""
     seconds = ((now or datetime.now(UTC)) - since).total_seconds()
-    return "just now" if seconds < 1 else span(float(int(seconds)))
+    return "just now" if seconds < 1 else f"{span(float(int(seconds)))} ago"
 
 
 def until(then: datetime, now: datetime | None = None) -> str:

@@ -40,7 +40,9 @@ def main() -> int:
     started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def announce(pid: int) -> None:
-        worker_record.write(place.record, WorkerRecord(pid, options.queue, app, str(options.log), started))
+        worker_record.write(
+            place.record, WorkerRecord(pid, options.queue, app, str(options.log), started, options.lasting)
+        )
 
     if options.owner is None:
         detach(announce)
@@ -69,6 +71,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--app", type=Path, required=True)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--owner", type=int, help="end with this parent process; detach if not given")
+    parser.add_argument("--lasting", action="store_true", help="that process stays until somebody ends it")
     parser.add_argument("--embedded", action="store_true")
     parser.add_argument("--idle-seconds", type=float, default=0.0)
     return parser.parse_args()

@@ -24,11 +24,14 @@ class AppVersion:
 
 @dataclass(frozen=True)
 class WorkerRecord:
+    """`lasting`: it belongs to a command that stays until somebody ends it, and not to one that follows a job."""
+
     pid: int
     queue: str
     app: AppVersion
     log: str
     started: str
+    lasting: bool = False
 
     def serves(self, app: Path) -> bool:
         """Is the app file still what this worker loaded?"""

@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from surefoot.http.people import Permission
+from surefoot.http.people import Permission, Person
 from surefoot.http.problems import Problem
+from surefoot.http.rights import rights
 from surefoot.inbox import InboxItem
 from surefoot.lists import JobRow
 from workflows.contracts import Audit, Decided, Entry
@@ -55,10 +56,22 @@ class AuditPage(BaseModel):
     next: int | None = Field(default=None, description="Give this as `start` to get what follows; null at the end.")
 
 
+class WaitingCall(InboxItem):
+    """A call that waits: what may be decided on it is `allowed`, what whoever asks may is `may`; `note`: why less."""
+
+    may: list[str]
+    note: str = ""
+
+    @classmethod
+    def seen_by(cls, person: Person, item: InboxItem) -> "WaitingCall":
+        given = rights(item, person)
+        return cls(**dict(item), may=[word for word in item.allowed if word in given.may], note=given.note)
+
+
 class InboxPage(BaseModel):
     """A page of calls that wait for a person, the oldest first."""
 
-    items: list[InboxItem]
+    items: list[WaitingCall]
     next: Cursor = NEXT
 
 

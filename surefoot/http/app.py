@@ -16,6 +16,8 @@ from surefoot.http import documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
 from surefoot.http.bodies import Bodies
+from surefoot.http.looks import Looks
+from surefoot.http.offered import Offered
 from surefoot.http.origins import Hosts
 from surefoot.http.paths import Segments
 from surefoot.http.shield import Shield
@@ -31,11 +33,12 @@ def create_app(
     temporal_ui: str | None = None,
     artifacts: Artifacts | None = None,
     links: Links | None = None,
+    offered: Offered | None = None,
 ) -> FastAPI:
     """The HTTP API of the jobs that `client` reaches. `temporal_ui` is where Temporal's own pages are.
 
     `artifacts` has the whole outputs of tools, `links` reads decision links; without them both are as the environment
-    says.
+    says. `offered` knows which agents there are; without it jobs are started with any name that an agent may have.
     """
     hosts = [Middleware(Hosts, names=access.hosts)] if access.hosts is not None else []
     app = FastAPI(
@@ -50,6 +53,7 @@ def create_app(
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui
     app.state.artifacts, app.state.streams = artifacts or Artifacts.from_environment(), Streams()
     app.state.links = links or Links.from_environment()
+    app.state.offered, app.state.looks = offered, Looks()
     problems.install(app)
     for router in (signing.router, inbox.router, reading.router, jobs.router):
         app.include_router(router, prefix=API)

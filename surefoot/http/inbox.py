@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from surefoot.http import cursors
 from surefoot.http.access import needs
-from surefoot.http.answers import InboxPage, ManyTaken, Taken, TakenOrNot
+from surefoot.http.answers import InboxPage, ManyTaken, Taken, TakenOrNot, WaitingCall
 from surefoot.http.jobs import Jobs, TheJob, Viewer
 from surefoot.http.paths import CALL, JOB
 from surefoot.http.people import Person
@@ -66,7 +66,7 @@ class InboxQuery(BaseModel):
 
 
 @router.get("/inbox")
-async def list_inbox(_: Viewer, client: Jobs, query: Annotated[InboxQuery, Query()]) -> InboxPage:
+async def list_inbox(person: Viewer, client: Jobs, query: Annotated[InboxQuery, Query()]) -> InboxPage:
     """Calls that wait for a person; those of a job come together, the job first that has waited for longest."""
     after = cursors.read(query.cursor, 1)[0] if query.cursor is not None else None
     found: list[InboxItem] = []
@@ -76,14 +76,17 @@ async def list_inbox(_: Viewer, client: Jobs, query: Annotated[InboxQuery, Query
         after = page.after
         if after is None or len(found) >= query.limit:
             break
-    return InboxPage(items=found, next=cursors.write(after) if after is not None else None)
+    return InboxPage(
+        items=[WaitingCall.seen_by(person, item) for item in found],
+        next=cursors.write(after) if after is not None else None,
+    )
 
 
 @router.get(f"/jobs/{JOB}/calls/{CALL}")
-async def show_call(_: Viewer, job: TheJob, call: str) -> InboxItem:
+async def show_call(person: Viewer, job: TheJob, call: str) -> WaitingCall:
     """One waiting call, whole."""
     pending = await job.pending(call)
-    return InboxItem(job=job.id, **dict(pending))
+    return WaitingCall.seen_by(person, InboxItem(job=job.id, **dict(pending)))
 
 
 @router.post(f"/jobs/{JOB}/calls/{CALL}/decision", responses={202: {"model": Taken}})

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from surefoot.client import Client
 from surefoot.http.access import needs
 from surefoot.http.answers import JobPage, JobRef
+from surefoot.http.offered import Offered
 from surefoot.http.paths import JOB
 from surefoot.http.people import Person
 from surefoot.http.problems import PROBLEMS, Refusal
@@ -45,6 +46,12 @@ def job_of(job: str, request: Request) -> Job:
     return client_of(request).job(job)
 
 
+def offered_of(request: Request) -> Offered | None:
+    offered: Offered | None = request.app.state.offered
+    return offered
+
+
+Agents = Annotated[Offered | None, Depends(offered_of)]
 Jobs = Annotated[Client, Depends(client_of)]
 TheJob = Annotated[Job, Depends(job_of)]
 
@@ -72,10 +79,11 @@ async def list_jobs(_: Viewer, client: Jobs, query: Annotated[JobQuery, Query()]
 
 
 @router.post("", status_code=201)
-async def start_job(person: Submitter, client: Jobs, sent: StartJob, key: Key = None) -> JobRef:
+async def start_job(person: Submitter, client: Jobs, agents: Agents, sent: StartJob, key: Key = None) -> JobRef:
     """Start a job, or find the one that was started with the same Idempotency-Key (or `id`) and content."""
-    if key is not None and sent.id is not None:
-        raise Refusal(422, "invalid-request", "an Idempotency-Key and an id are two names for one job: send one")
+    _one_name(key, sent.id)
+    if agents is not None:
+        await agents.check(sent.agent)
     job = await client.start(
         sent.agent,
         sent.message,
@@ -92,6 +100,11 @@ async def start_job(person: Submitter, client: Jobs, sent: StartJob, key: Key = 
     return JobRef(job=job.id)
 
 
+def _one_name(key: str | None, id: str | None) -> None:
+    if key is not None and id is not None:
+        raise Refusal(422, "invalid-request", "an Idempotency-Key and an id are two names for one job: send one")
+
+
 @router.get(f"/{JOB}")
 async def show_job(_: Viewer, job: TheJob) -> JobView:
     """A job as it stands now."""
@@ -99,13 +112,15 @@ async def show_job(_: Viewer, job: TheJob) -> JobView:
 
 
 @router.post(f"/{JOB}/fork", status_code=201)
-async def fork_job(person: Submitter, client: Jobs, job: TheJob, sent: ForkJob) -> JobRef:
-    """Start a new job that has said what this one had at the end of a round."""
+async def fork_job(person: Submitter, client: Jobs, job: TheJob, sent: ForkJob, key: Key = None) -> JobRef:
+    """Start a new job that has said what this one had at the end of a round, or find the one with this key."""
+    _one_name(key, sent.id)
     new = await client.fork(
         job.id,
         sent.round,
         sent.message,
         new_id=sent.id,
+        key=key,
         by=person.name,
         limits=limits_of(sent.limits),
         model=sent.model,

@@ -134,7 +134,7 @@ def problem_of(error: Exception) -> Problem:
     kind = kind_of(error)
     if kind is FAULT:
         log.error("a request failed", exc_info=error)
-    text = "the log of this server has the details; jobs are safe" if kind is FAULT else str(error)
+    text = "the log of this server has the details; jobs are safe" if kind is FAULT else seen(error)
     return Problem(
         type=TYPES + kind.slug,
         title=kind.title,
@@ -142,6 +142,11 @@ def problem_of(error: Exception) -> Problem:
         detail=text,
         decided=error.decided if isinstance(error, errors.DecisionRefused) else None,
     )
+
+
+def seen(error: Exception) -> str:
+    """An error in words that hold for callers and for people in a browser, without what to type on a command line."""
+    return error.seen if isinstance(error, errors.SurefootError) else str(error)
 
 
 def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:

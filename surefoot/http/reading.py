@@ -16,6 +16,7 @@ from surefoot.http.access import Access
 from surefoot.http.answers import AuditPage, NumberedAudit, NumberedEntry, TranscriptPage
 from surefoot.http.following import follow
 from surefoot.http.jobs import TheJob, Viewer
+from surefoot.http.looks import Looks
 from surefoot.http.paths import CALL, JOB
 from surefoot.http.problems import PROBLEMS, Refusal
 from surefoot.http.streams import Streams
@@ -113,8 +114,10 @@ async def events(
     that entry.
     """
     number = int(last) + 1 if last is not None and last.isascii() and last.isdigit() else start
-    async for event in follow(job, number, streams, lambda: _may_still(request), live=live):
-        yield event
+    looks: Looks = request.app.state.looks
+    with looks.following(job) as followed:
+        async for event in follow(followed, number, streams, lambda: _may_still(request), live=live):
+            yield event
 
 
 async def _may_still(request: Request) -> bool:

@@ -170,6 +170,20 @@ def test_a_token_that_lets_nobody_in_says_so(place: Place) -> None:
     assert "none of its roles lets Ana see anything" in made.err
 
 
+@pytest.mark.parametrize(
+    ("roles", "near"), [(["aprove"], "approve"), (["view", "Admin"], "admin"), (["approver", "finance"], "approve")]
+)
+def test_a_role_that_is_nearly_one_of_ours_is_refused(place: Place, roles: list[str], near: str) -> None:
+    refused = place.run("token", "Ana", *(word for role in roles for word in ("--role", role)))
+
+    assert (refused.code, refused.out) == (2, "")
+    assert f"is nearly {near}: did you mean that?" in refused.err
+
+
+def test_a_tools_own_role_may_be_like_one_of_ours_that_is_given_too(place: Place) -> None:
+    assert place.run("token", "Ana", "--role", "approve", "--role", "approver").code == 0
+
+
 def test_a_name_that_no_line_can_have_is_refused(place: Place) -> None:
     refused = place.run("token", "A\nb", "--role", "view")
 

@@ -106,6 +106,19 @@ def test_without_a_worker_a_job_is_left_for_one(remote: Place) -> None:
     assert (ended.code, document["job"], document["agent"], document["state"]) == (0, "for-later", "plain", "running")
 
 
+def test_without_a_worker_show_tells_what_the_server_itself_knows(remote: Place) -> None:
+    remote.run("run", "plain", "x", "--detach", "--id", "known", "--tenant", "acme", "--tag", "night")
+    page, shown = remote.run("show", "known"), remote.run("show", "known", "--json")
+    document = json.loads(shown.out)
+
+    assert (page.code, shown.code, document["kind"]) == (1, 1, "NoWorker")
+    assert page.out.splitlines()[:2] == ["known  agent plain  running", "tenant acme  #night"]
+    assert "no worker answers for job known" in page.err
+    assert "This is what the server itself knows of the job" in page.err
+    assert (document["job"], document["agent"], document["state"]) == ("known", "plain", "running")
+    assert (document["tenant"], document["tags"], document["exit_code"]) == ("acme", ["night"], 1)
+
+
 async def test_a_call_that_waits_can_be_decided_on_while_no_worker_is_up(host: Host) -> None:
     async with host(writer("w", [call("save", key="a")], tools=[Ledger().tool()])) as client:
         job, (pending,) = await started(client, "w")

@@ -1,5 +1,6 @@
 """An agent with tools worth a person's look, for the tests of the console."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -54,6 +55,7 @@ class Desk:
 @tool(read_only=True)
 async def find_order(order: str) -> str:
     """Look an order up."""
+    await asyncio.sleep(0.002)  # a step under half a millisecond counts as none, and the picture leaves it out
     return f"order {order}: paid 80 EUR on 3 November, delivered late"
 
 

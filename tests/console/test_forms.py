@@ -1,12 +1,17 @@
 """What forms and addresses of the console take, asked without a browser: whatever is sent, nothing more is done."""
 
+from datetime import timedelta
+
 import pytest
 
+from activities.approval import Approval
+from surefoot.client import Client
 from surefoot.console.rendering import call_url, job_url, tell_url
 from surefoot.http.access import Access
 from tests.conftest import Host
 from tests.http.conftest import asking
-from tests.workflows.gated import Ledger, call, ended, started, writer
+from tests.waiting import until
+from tests.workflows.gated import Ledger, call, ended, recorded, started, writer
 
 HIDING = "A-1\u200b\u202e7\U000e0061"
 
@@ -30,6 +35,51 @@ async def test_a_grant_for_a_time_that_can_not_be_approves_nothing(host: Host, s
     assert (decided.status_code, shown.status_code) == (422, 422)
     assert [each.call for each in waits] == [pending.call]
     assert ledger.written == []
+
+
+async def test_without_a_worker_a_job_shows_what_the_server_itself_knows(host: Host) -> None:
+    async with host(writer("w", [call("save", key="a")], tools=[Ledger().tool()])) as client:
+        job, _ = await started(client, "w", tenant="acme", tags=["night"], by="carol")
+        await recorded(client, job)
+    quick = Client(client.temporal, task_queue=client.task_queue, answer_within=timedelta(seconds=1))
+    async with asking(quick, Access.open("ann", [])) as asked:
+        page = await asked.get(job_url(job.id))
+        same = {"X-Part": "1", "X-Version": page.text.partition('data-version="')[2].partition('"')[0]}
+        again = await asked.get(job_url(job.id), headers=same)
+        async with host(writer("w", [call("save", key="a")], tools=[Ledger().tool()])):
+            back = await until(
+                lambda: asked.get(job_url(job.id), headers=same), lambda answer: answer.status_code == 200
+            )
+    await job.handle().terminate()
+
+    shown = [f"no worker answers for job {job.id}", "waiting", "agent <bdi>w</bdi>", "tenant <bdi>acme</bdi>", "night"]
+    assert [words for words in shown if words not in page.text] == []
+    assert (page.status_code, again.status_code) == (200, 204)
+    assert "kept until a worker is up" in page.text
+    assert 'aria-label="Tell the job"' in back.text
+
+
+async def test_who_can_not_approve_a_call_sees_why_and_no_button(host: Host) -> None:
+    apart = [Ledger().tool(approval=Approval(self_approval=False))]
+    async with (
+        host(writer("w", [call("save", key="a")], tools=apart)) as client,
+        asking(client, Access.open("carol", [])) as hers,
+        asking(client, Access.open("ann", [])) as others,
+    ):
+        job, (pending,) = await started(client, "w", by="carol")
+        await recorded(client, job)
+        address = f"/api/v1/jobs/{job.id}/calls/{pending.call}"
+        pages = [(await each.get("/inbox")).text for each in (hers, others)]
+        calls = [(await each.get(address)).json() for each in (hers, others)]
+        listed = [(await each.get("/api/v1/inbox")).json()["items"] for each in (hers, others)]
+        await job.cancel(by="ann")
+        await ended(job)
+
+    why = "The job works for you, or you told it something: others approve this, you may deny it."
+    assert [why in page for page in pages] == [True, False]
+    assert ['data-word="approve"' in page for page in pages] == [False, True]
+    assert [each["may"] for each in calls] == [["deny"], ["approve", "edit", "answer", "deny", "grant"]]
+    assert [[each["note"] for each in items] for items in listed] == [[why], [""]]
 
 
 async def test_numbers_beyond_any_use_are_no_faults_of_ours(host: Host) -> None:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from surefoot.console.overview import bars
 from surefoot.console.picture import picture
 from surefoot.console.timeline import CallLine, Round, rounds, timeline
@@ -78,6 +80,40 @@ def test_a_call_without_a_result_is_open() -> None:
     (only,) = rounds(timeline(ENTRIES[1:2]))
 
     assert [line.status for line in only.calls] == ["open", "open"]
+
+
+@pytest.mark.parametrize(
+    ("deeds", "status"),
+    [
+        (["denied"], "denied"),
+        (["answered"], "answered"),
+        (["expired"], "expired"),
+        (["approved"], "approved"),
+        (["used_grant"], "approved"),
+        (["approved", "performed"], "ok"),
+        (["approved", "not_happened"], "approved"),
+        (["gave_up"], "unknown"),
+        (["reminded"], "open"),
+    ],
+)
+def test_a_call_whose_result_waits_for_one_before_it_shows_what_became_of_it(deeds: list[str], status: str) -> None:
+    (only,) = rounds(timeline([turn(1, "c1"), *(deed(name, "c1") for name in deeds)]))
+
+    assert [line.status for line in only.calls] == [status]
+
+
+def test_a_call_that_waits_says_so_whatever_was_said_of_it_before() -> None:
+    entries: list[Logged] = [turn(1, "c1", "c2"), deed("approved", "c1"), deed("approved", "c2")]
+    (only,) = rounds(timeline(entries, {"c1": "decision", "c2": "unknown_outcome"}))
+
+    assert [line.status for line in only.calls] == ["waiting", "unknown"]
+
+
+def test_an_approval_that_others_must_follow_leaves_a_call_open() -> None:
+    counted = deed("approved", "c1").model_copy(update={"missing": 1})
+    (only,) = rounds(timeline([turn(1, "c1"), counted]))
+
+    assert [line.status for line in only.calls] == ["open"]
 
 
 def test_the_picture_stacks_time_and_shows_money_by_turn() -> None:

@@ -85,7 +85,7 @@ def test_lengths_of_time_in_words(seconds: float, says: str) -> None:
 
 def test_ages_and_times_to_come_in_words() -> None:
     assert words.age(NOW - timedelta(seconds=0.5), NOW) == "just now"
-    assert words.age(NOW - timedelta(seconds=65.7), NOW) == "1 min"
+    assert words.age(NOW - timedelta(seconds=65.7), NOW) == "1 min ago"
     assert words.until(NOW + timedelta(hours=2), NOW) == "in 2 h"
     assert words.until(NOW - timedelta(seconds=1), NOW) == "now"
 

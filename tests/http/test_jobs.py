@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -257,6 +258,59 @@ async def test_a_job_is_forked_behind_a_round(host: Host) -> None:
     assert (view["by"], view["agent"]) == ("ana", agent)
     assert ledger.written == ["save a"]
     assert missing["type"] == "urn:surefoot:problem:no-such-round"
+
+
+async def test_a_fork_that_is_sent_again_with_its_key_is_made_once(host: Host) -> None:
+    agent, key = fresh(), {"Idempotency-Key": "f-1"}
+    save = Ledger().tool(policy="allow")
+    async with host(writer(agent, [call("save", key="a")], tools=[save])) as client, calling(client) as ana:
+        job = await client.start(agent, "go")
+        await ended(job)
+        path = f"/jobs/{job.id}/fork"
+        at_once = await asyncio.gather(*(ana.post(path, {"round": 1}, 201, key) for _ in range(3)))
+        late = await ana.post(path, {"round": 1}, 201, key)
+        other = await ana.post(path, {"round": 1, "message": "more"}, 409, key)
+        another = await ana.post(path, {"round": 1}, 201, {"Idempotency-Key": "f-2"})
+        both = await ana.post(path, {"round": 1, "id": "x"}, 422, key)
+        for new in (late, another):
+            await ended(client.job(new["job"]))
+
+    assert [each["job"] for each in at_once] == [late["job"]] * 3
+    assert another["job"] != late["job"]
+    assert (other["type"], both["type"]) == (
+        "urn:surefoot:problem:job-conflict",
+        "urn:surefoot:problem:invalid-request",
+    )
+    assert other["detail"].startswith("another request was sent with this idempotency key")
+
+
+async def test_problems_speak_of_the_api_and_of_no_command_line(host: Host) -> None:
+    agent, key = fresh(), {"Idempotency-Key": "k"}
+    save = Ledger().tool()
+    async with host(writer(agent, [call("save", key="a")], tools=[save])) as client, calling(client) as ana:
+        job, _ = await started(client, agent)
+        await ana.post("/jobs", {"agent": agent, "message": "go"}, 201, key)
+        taken = await ana.post("/jobs", {"agent": agent, "message": "else"}, 409, key)
+        named = await ana.post("/jobs", {"agent": agent, "message": "else", "id": job.id}, 409)
+        running = await ana.post(f"/jobs/{job.id}/reply", {"message": "more"}, 409)
+        missing = await ana.get("/jobs/nowhere", 404)
+        await job.cancel(by="ana")
+        await ended(job)
+        over = await ana.post(f"/jobs/{job.id}/steer", {"message": "more"}, 409)
+    quick = Client(client.temporal, task_queue=client.task_queue, answer_within=timedelta(seconds=1))
+    async with calling(quick) as ana:
+        (left,) = [row.job for row in await client.jobs(agent=agent) if row.state != "ended"]
+        silent = await ana.get(f"/jobs/{left}", 503)
+        await client.job(left).handle().terminate()
+
+    texts = [each["detail"] for each in (taken, named, running, missing, over, silent)]
+    assert [text for text in texts if "surefoot " in text or "--" in text] == []
+    assert "choose another key" in texts[0]
+    assert texts[2:5] == [
+        f"job {job.id} has not ended; steering reaches it",
+        "there is no job 'nowhere' on this server (or its retention is over)",
+        f"job {job.id} has ended; a reply goes on with it",
+    ]
 
 
 async def test_the_transcript_and_the_audit_are_read_page_by_page(host: Host) -> None:

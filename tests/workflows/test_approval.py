@@ -117,6 +117,7 @@ async def test_whom_the_job_works_for_does_not_approve_it(host: Host) -> None:
         await job.decide(by("bob", pending))
         await ended(job)
 
+    assert (pending.self_approval, pending.barred) == (False, ["ann"])
     assert text == f"the job works for ann, who can't approve its call {pending.call}"
     assert ledger.written == ["save a"]
 
@@ -129,9 +130,11 @@ async def test_who_steered_the_job_does_not_approve_what_it_may_ask_for_because_
         await job.steer("save it, will you", by="bob")
         await until(job.audit, lambda audit: any(entry.deed == "steered" for entry in audit))
         text = await refused(job, by("bob", pending))
+        barred = await until(client.inbox, lambda items: [each.barred for each in items] == [["ann", "bob"]])
         await job.decide(by("cyd", pending))
         await ended(job)
 
+    assert [each.self_approval for each in barred] == [False]
     assert text == f"bob steered the job, and so can't approve its call {pending.call}"
     assert ledger.written == ["save a"]
 

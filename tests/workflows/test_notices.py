@@ -119,6 +119,27 @@ async def test_only_the_events_that_a_webhook_wants_are_told(host: Host) -> None
     assert told(ends) == ["job.ended"]
 
 
+async def test_an_edit_that_others_must_approve_is_told_as_another_question(host: Host) -> None:
+    ledger = Ledger()
+    async with receiver() as endpoint:
+        save = ledger.tool(approval=Approval(quorum=2))
+        notify = [Webhook(endpoint.url, events=["decision_needed"])]
+        async with host(writer("w", [call("save", key="a")], tools=[save], notify=notify)) as client:
+            job, (pending,) = await started(client, "w")
+            await job.approve(pending.call, digest=pending.digest, by="ann")
+            await job.approve(pending.call, digest=pending.digest, arguments={"key": "b"}, by="bob")
+            (edited,) = await waiting(job)
+            first, second = await endpoint.got(2)
+            await job.approve(pending.call, digest=edited.digest, by="ann")
+            await ended(job)
+            await all_delivered(client, job, 2)
+
+    assert [each.json["data"]["digest"] for each in (first, second)] == [pending.digest, edited.digest]
+    assert pending.digest != edited.digest
+    assert len(endpoint.received) == 2
+    assert ledger.written == ["save b"]
+
+
 async def test_reminders_and_an_escalation_are_told(host: Host) -> None:
     ledger = Ledger()
     asking = Approval(remind=0.2, expires=0.5, on_timeout="escalate", escalate_to=["boss"], approvers=["clerk"])

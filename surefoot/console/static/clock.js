@@ -18,7 +18,7 @@ function tick() {
   for (const time of document.querySelectorAll("time[data-clock]")) {
     const ahead = Math.floor((Date.parse(time.dateTime) - Date.now()) / 1000);
     const isAge = time.dataset.clock === "age";
-    const words = isAge ? (ahead > -1 ? "just now" : span(-ahead)) : ahead < 1 ? "now" : `in ${span(ahead)}`;
+    const words = isAge ? (ahead > -1 ? "just now" : `${span(-ahead)} ago`) : ahead < 1 ? "now" : `in ${span(ahead)}`;
     if (time.textContent !== words) time.textContent = words;
     if (!isAge) time.classList.toggle("soon", ahead < SOON);
   }

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.mcp.names import public_name
-from activities.tools import NAME
+from activities.names import NAME
 
 
 def test_a_legal_name_stands_as_it_is() -> None:

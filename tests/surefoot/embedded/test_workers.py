@@ -183,6 +183,35 @@ async def test_a_detached_worker_is_started_beside_one_that_will_end_with_its_co
     assert await workers.stop(remote, QUEUE)
 
 
+async def test_none_is_started_beside_the_worker_of_a_command_that_is_there_to_stay(
+    remote: Settings, app: Path
+) -> None:
+    async with workers.serve(remote, app, QUEUE, lasting=True) as hosting:
+        detached = await workers.spawn(remote, app, QUEUE, detached=True)
+        followed = await workers.spawn(remote, app, QUEUE, detached=False)
+
+        assert [detached.pid, followed.pid] == [hosting.worker.pid] * 2
+        assert len(processes_of(remote.home)) == 1
+    assert processes_of(remote.home) == []
+
+
+@pytest.mark.parametrize("detached", [True, False])
+async def test_a_command_that_stays_starts_the_worker_with_the_new_code_itself(
+    remote: Settings, app: Path, detached: bool
+) -> None:
+    async with workers.serve(remote, app, QUEUE, lasting=True) as hosting:
+        await said(app, 1)
+        old = hosting.worker.pid
+        change(app, "'changed'")
+        found = await workers.spawn(remote, app, QUEUE, detached=detached)
+        await until(lambda: hosting.worker.pid != old)
+
+        assert (found.pid, found.process) == (hosting.worker.pid, None)
+        assert hosting.worker.process is not None
+        assert len(processes_of(remote.home)) == 1
+    assert processes_of(remote.home) == []
+
+
 @pytest.mark.parametrize("detached", [True, False])
 async def test_workers_with_an_older_app_file_are_replaced(remote: Settings, app: Path, detached: bool) -> None:
     old = await workers.spawn(remote, app, QUEUE, detached=detached)
