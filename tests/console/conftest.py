@@ -28,6 +28,8 @@ CHROMIUM = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+COLD_MS = 120_000
+PATIENCE_MS = 45_000
 DESKTOP = {"width": 1280, "height": 860}
 PHONE = {"width": 360, "height": 740}
 
@@ -41,7 +43,11 @@ async def browser() -> AsyncIterator[Browser]:
             pytest.fail("CI runs the browser tests, and there is no chromium: .ci/run installs it when run as root")
         pytest.skip("no chromium on this machine: install Debian's package `chromium` for the browser tests")
     async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=path, args=CHROMIUM)
+        chromium = await playwright.chromium.launch(executable_path=path, args=CHROMIUM, timeout=COLD_MS)
+        # The first page waits until all processes of Chromium are up: on a busy machine longer than a test may take.
+        first = await chromium.new_page()
+        await first.set_content("<p>warm", timeout=COLD_MS)
+        await first.close()
         yield chromium
         await chromium.close()
 
@@ -76,7 +82,7 @@ class Tab:
 
     async def says(self, text: str, selector: str = "body") -> None:
         """Until that is to be read."""
-        await until(lambda: self.text(selector), lambda seen: text in seen, seconds=20)
+        await until(lambda: self.text(selector), lambda seen: text in seen)
 
     async def text(self, selector: str = "body") -> str:
         """What is to be read there; nothing while the browser goes to another page."""
@@ -102,7 +108,7 @@ class Tab:
         return await self.page.locator(selector).count()
 
     async def counts(self, selector: str, wanted: int) -> None:
-        await until(lambda: self.count(selector), lambda seen: seen == wanted, seconds=20)
+        await until(lambda: self.count(selector), lambda seen: seen == wanted)
 
 
 class Console:
@@ -137,7 +143,7 @@ class Console:
                 complaints.append(f"{message.type}: {message.text}")
 
         page = await context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", heard)
         page.on("pageerror", lambda error: complaints.append(f"page error: {error}"))
         return Tab(page, self.origin, complaints)

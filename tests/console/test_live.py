@@ -5,7 +5,7 @@ from tests.conftest import Host
 from tests.console.conftest import PHONE, Serve, Tab
 from tests.console.desk import Desk, agent, asked, call
 from tests.waiting import until
-from tests.workflows.gated import recorded, waiting
+from tests.workflows.gated import ended, recorded, waiting
 
 FOCUSED = "document.activeElement.closest('article.call')?.getAttribute('aria-label') ?? ''"
 
@@ -17,7 +17,7 @@ async def focused(tab: Tab) -> str:
 
 
 async def top_of_focused(tab: Tab) -> float:
-    top: float = await tab.page.evaluate("document.activeElement.closest('article').getBoundingClientRect().top")
+    top: float = await tab.page.evaluate("document.activeElement.getBoundingClientRect().top")
     return top
 
 
@@ -110,6 +110,29 @@ async def test_a_call_that_somebody_else_decides_stays_while_a_reason_is_typed_f
             await tab.says("Performed", ".became")
 
     assert (typed, desk.done) == ("no", ["a 1 EUR"])
+
+
+async def test_nothing_moves_under_a_button_that_is_held_down(host: Host, serve: Serve) -> None:
+    desk = Desk()
+    agents = [agent(name, [call("refund", order=name, amount=1.0)], tools=[desk.refund()]) for name in "ab"]
+    button = "article.call[aria-label*='refund in b'] form[data-word=approve] button"
+    async with host(*agents) as client:
+        first, second = [await asked(client, name) for name in "ab"]
+        async with serve(client) as console, console.tab("/inbox") as tab:
+            await tab.page.hover(button)
+            before = await tab.page.locator(button).bounding_box()
+            await tab.page.mouse.down()
+            await first.deny((await first.view()).pending[0].call, by="bob")
+            await until(client.inbox, lambda items: [each.job for each in items] == [second.id])
+            async with tab.page.expect_response("**/inbox"):
+                await tab.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+            held = await tab.page.locator(button).bounding_box()
+            await tab.page.mouse.up()
+            await tab.says("Performed", ".became")
+            await tab.counts("article.call", 0)
+        await ended(second)
+
+    assert (held, desk.done) == (before, ["b 1 EUR"])
 
 
 async def test_an_empty_inbox_fills_by_itself(host: Host, serve: Serve) -> None:

@@ -1,6 +1,6 @@
 // Follows a decision from decided to performed.
 
-import { part, tell } from "./parts.js";
+import { part, steadily, tell } from "./parts.js";
 
 const EVERY = 400;
 
@@ -21,7 +21,7 @@ export async function follow(node) {
     const next = fresh.nodes.find((each) => each.matches(".became"));
     if (!fresh.ok || !next) continue;
     if (next.dataset.said !== node.dataset.said) tell(next.dataset.said);
-    node.replaceWith(next);
+    await new Promise((done) => steadily(() => { node.replaceWith(next); done(); }));
     node = next;
   }
 }
