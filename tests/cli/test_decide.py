@@ -168,7 +168,7 @@ def test_what_is_sent_to_an_ended_job_says_how_to_go_on(shop: Place, arguments: 
     ended = shop.run(arguments[0], "long-over", *arguments[1:])
 
     assert ended.code == 1
-    assert "job long-over has ended; go on with: surefoot reply long-over TEXT" in ended.err
+    assert "job long-over has ended; a reply goes on with it: surefoot reply long-over TEXT" in ended.err
 
 
 def test_with_a_broken_app_a_decision_is_not_sent_into_the_dark(shop: Place) -> None:
