@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from activities.agents import NAME
+from activities.names import NAME
 from surefoot.errors import WrongValue
 from surefoot.texts import MESSAGE_BYTES
 from workflows.batch_contracts import BatchLine
