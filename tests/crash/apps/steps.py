@@ -164,6 +164,7 @@ agents = [
     Agent("talker", Script(talk), tools=[read], compact_at=3000),
     Agent("http-thinker", "openai-chat:gpt-4o"),
     Agent("background-thinker", "openai:gpt-5", settings={"background": True}),
+    Agent("speaker", Script([{"text": "".join(f"{number} " for number in range(200)), "stream_seconds": 6}])),
     agent("refunder", [call("refund", amount=1)]),
     agent("blocker", [call("block")]),
     agent("closer", [call("close_streams")], [call("stumble")]),
