@@ -27,7 +27,7 @@ async def streamed(client: Client, agent: str, **query: str) -> tuple[list[Event
             return await super().glance()
 
     job = await client.start(agent, "go")
-    client.job = lambda id: Counted(client.temporal, id)  # type: ignore[method-assign,assignment]
+    client.job = lambda id: Counted(client.temporal, id)  # type: ignore[method-assign]
     async with served(client) as (_, _, asked):
         path = f"/api/v1/jobs/{job.id}/events"
         async with asked.stream("GET", path, params=query) as answer:
