@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from surefoot import Client, Outcome
+from surefoot.errors import SurefootError
 
 SENTENCES = Path(__file__).parent / "data" / "sentences.json"
 
@@ -42,7 +44,7 @@ async def score(client: Client) -> list[Mark]:
 
 def table(marks: list[Mark]) -> Table:
     right = sum(mark.is_right for mark in marks)
-    made = Table("", "sentence", "answer", "status", "turns", "calls", title=f"{right} of {len(marks)} right")
+    made = Table("", "sentence", "answer", "status", "turns", "calls", caption=f"{right} of {len(marks)} right")
     for mark in marks:
         usage = mark.outcome.usage
         sign = "ok" if mark.is_right else "!!"
@@ -57,5 +59,8 @@ def _words(text: str) -> list[str]:
 
 async def main(app: str) -> None:
     """On the server and worker of `surefoot dev --app APP`, or those of TEMPORAL_ADDRESS."""
-    client = await Client.connect(app=app)
+    try:
+        client = await Client.connect(app=app)
+    except SurefootError as error:
+        sys.exit(f"{error}\nFor the score: surefoot dev --app examples/grammar_tutor.py, in another terminal.")
     Console().print(table(await score(client)))

@@ -43,7 +43,7 @@ async def test_thirty_sentences_are_scored_by_what_came_of_their_jobs(example: E
 
     assert [mark.sentence for mark in marks] == [each["sentence"] for each in SENTENCES]
     assert {mark.sentence for mark in marks if not mark.is_right} == MISSED
-    assert scoring.table(marks).title == "26 of 30 right"
+    assert scoring.table(marks).caption == "26 of 30 right"
     statuses = {mark.sentence: mark.outcome.status for mark in marks if mark.outcome.status != "complete"}
     assert statuses == {"The children is asleep.": "invalid_output", "You has chosen well.": "invalid_output"}
     assert max(mark.outcome.usage.model_calls for mark in marks) <= 6
