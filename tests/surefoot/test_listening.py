@@ -1,17 +1,18 @@
 """Watching a job from Python while its model speaks, on a real server."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from temporalio.client import Client as Temporal
 
 from activities.agents import Agent
 from activities.payloads import data_converter
 from activities.providers.scripted import Script
-from activities.speech import MOST_CHARS
+from activities.speech import MOST_CHARS, Run, Speech
+from surefoot.glances import Glance
 from surefoot.job import Job
-from surefoot.listening import News, Recorded
-from surefoot.saying import Forgotten, Said
+from surefoot.listening import Listener, News, Recorded
+from surefoot.saying import Forgotten, Look, Said
 from tests.conftest import Host, hosts
 from tests.waiting import until
 from workflows.contracts import JobView, Turn
@@ -43,6 +44,41 @@ def turns(news: list[News]) -> list[Turn]:
 async def kinds(job: Job) -> list[int]:
     """The types of the events in the job's history."""
     return [event.event_type for event in (await job.handle().fetch_history()).events]
+
+
+class Watched(Job):
+    """A job in which nothing is recorded while a model is asked."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__(cast(Temporal, None), "job-1")
+        self.looks = look
+
+    async def glance(self) -> Glance:
+        return Glance("mark", self.looks)
+
+    async def view(self) -> JobView:
+        return JobView(job="job-1", agent="speaker", state="running")
+
+
+async def pauses(look: Look, *, live: bool) -> list[float]:
+    """How long a listener waits after each of its first looks."""
+    listener, job = Listener(live=live), Watched(look)
+    waited: list[float] = []
+    for _ in range(8):
+        async for _ in listener.news(job):
+            pass
+        waited.append(round(listener.pause, 2))
+    return waited
+
+
+SPEAKS = Look("run 5", 1, Speech(turn=1, attempt=1, runs=[Run(kind="text", offset=0, text="Hello")]))
+EVER_LESS_OFTEN = [0.2, 0.3, 0.45, 0.68, 1.0, 1.0, 1.0, 1.0]
+
+
+async def test_the_server_is_asked_often_only_while_a_model_speaks_to_somebody_who_listens() -> None:
+    assert await pauses(SPEAKS, live=True) == [0.3] * 8
+    assert await pauses(SPEAKS, live=False) == EVER_LESS_OFTEN
+    assert await pauses(Look("run 5", 1), live=True) == EVER_LESS_OFTEN
 
 
 async def test_pieces_come_in_order_and_are_the_beginning_of_the_turn(host: Host) -> None:
