@@ -4,19 +4,22 @@ Bodies are posted and answers read as plain JSON through the SDK's client: the S
 blocks that they don't know. Importing this module does not import the SDK, which is slow.
 """
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from activities.providers.anthropic_answer import read_answer
+from activities.providers.anthropic_batches import AnthropicBatches
 from activities.providers.anthropic_history import API
 from activities.providers.anthropic_request import build_request
 from activities.providers.anthropic_stream import assemble
+from activities.providers.batches import BatchRequest, print_of
 from activities.providers.classify import classify, classify_answer
 from activities.providers.error_body import read_body
 from activities.providers.errors import MalformedAnswer, Unauthenticated
 from activities.providers.protocol import ModelRequest
 from activities.providers.sse import answer_of
-from workflows.contracts import Turn
+from workflows.contracts import JsonObject, Turn
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 3600.0
 """Far beyond the activity's own limit. Left to its default, the SDK gives up after ten minutes."""
+
+MESSAGES: Final = "/v1/messages"
 
 _NO_KEY = (
     "no key for Anthropic: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) where the worker runs, "
@@ -43,6 +48,7 @@ class AnthropicMessages:
     def __init__(self, client: "AsyncAnthropic | Unauthenticated") -> None:
         """`client`, or why there is none: every call raises that."""
         self._client = client
+        self.batches = AnthropicBatches(self._send)
 
     @classmethod
     def from_environment(cls) -> "AnthropicMessages":
@@ -78,32 +84,69 @@ class AnthropicMessages:
             raise classify_answer(None, response.headers, answer)
         return read_answer(answer, request.turn, request.model)
 
+    def turn_of(self, answer: JsonObject, request: ModelRequest) -> Turn:
+        """The turn of an answer; raises `MalformedAnswer`."""
+        return read_answer(answer, request.turn, request.model)
+
+    def batch_request(self, request: ModelRequest) -> BatchRequest:
+        """The request for a provider batch; raises `Rejected`."""
+        body, betas = build_request(request)
+        return BatchRequest(MESSAGES, cast(JsonObject, body), tuple(betas))
+
+    @property
+    def credential(self) -> str:
+        client = self._ready()
+        return print_of(f"{client.api_key} {client.auth_token} {client.base_url}")
+
+    @property
+    def host(self) -> str:
+        """The host that requests go to."""
+        return self._ready().base_url.host
+
     async def _post(self, request: ModelRequest) -> "httpx2.Response":
         """The answer, which is not read yet if the request is live."""
-        import httpx2
-
-        if isinstance(self._client, Unauthenticated):
-            raise Unauthenticated(str(self._client))
+        self._ready()
         body, betas = build_request(request)
         streaming = request.live is not None
+        sent = {**body, "stream": True} if streaming else body
+        return await self._send("post", MESSAGES, body=sent, betas=betas, stream=streaming)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        betas: Sequence[str] = (),
+        params: dict[str, str] | None = None,
+        stream: bool = False,
+        **content: Any,
+    ) -> "httpx2.Response":
+        """The answer to one request, which is not read yet if it is a stream."""
+        client = self._ready()
+        headers = {"anthropic-beta": ",".join(betas)} if betas else {}
+        if "content" in content:
+            headers["content-type"] = "application/json"
+        options: dict[str, Any] = {"headers": headers, "timeout": SECONDS, "max_retries": 0}
+        if params:
+            options["params"] = params
         try:
-            return await self._client.post(
-                "/v1/messages",
-                cast_to=httpx2.Response,
-                body={**body, "stream": True} if streaming else body,
-                options={
-                    "headers": {"anthropic-beta": ",".join(betas)} if betas else {},
-                    "timeout": SECONDS,
-                    "max_retries": 0,
-                },
-                stream=streaming,
-                stream_cls=None,
+            import httpx2
+
+            ask: Any = client.get if method == "get" else client.post
+            response: httpx2.Response = await ask(
+                path, cast_to=httpx2.Response, options=options, stream=stream, stream_cls=None, **content
             )
+            return response
         except Exception as error:
             # So the SDK says that it found no credentials, before it sends anything.
             if isinstance(error, TypeError) and "authentication method" in str(error):
                 raise Unauthenticated(_NO_KEY) from None
             raise classify(error) from None
+
+    def _ready(self) -> "AsyncAnthropic":
+        if isinstance(self._client, Unauthenticated):
+            raise Unauthenticated(str(self._client))
+        return self._client
 
     async def close(self) -> None:
         if not isinstance(self._client, Unauthenticated):

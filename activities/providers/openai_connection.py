@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from activities.providers.batches import print_of
 from activities.providers.classify import classify, classify_answer
 from activities.providers.error_body import read_body, redact
 from activities.providers.errors import MalformedAnswer, Unauthenticated
@@ -55,9 +56,42 @@ class OpenAIConnection:
             raise classify(failure) from None
         return _object(_said(response), response)
 
+    async def upload(self, name: str, content: bytes) -> JsonObject:
+        """The answer to a POST of one file of batch requests; raises `ModelError`."""
+        client = self._ready()
+        try:
+            import httpx2
+
+            response = await client.post(
+                "/files",
+                cast_to=httpx2.Response,
+                body={"purpose": "batch"},
+                files=[("file", (name, content, "application/jsonl"))],
+                options={"headers": {"Content-Type": "multipart/form-data"}},
+            )
+        except Exception as failure:
+            raise classify(failure) from None
+        return _checked(_said(response), response)
+
+    async def download(self, path: str) -> "httpx2.Response":
+        """The file at a path, which is not read yet; raises `ModelError`."""
+        client = self._ready()
+        try:
+            import httpx2
+
+            return await client.get(path, cast_to=httpx2.Response, stream=True, stream_cls=None)
+        except Exception as failure:
+            raise classify(failure) from None
+
     @property
     def has_key(self) -> bool:
         return not isinstance(self._client, Unauthenticated)
+
+    @property
+    def credential(self) -> str:
+        """A print of key and address."""
+        client = self._ready()
+        return print_of(f"{client.api_key} {client.organization} {client.project} {client.base_url}")
 
     @property
     def host(self) -> str:
@@ -73,9 +107,7 @@ class OpenAIConnection:
         try:
             import httpx2
 
-            return await client.post(
-                path, cast_to=httpx2.Response, body=clean_json(body, 2 * MAX_DEPTH), stream=stream, stream_cls=None
-            )
+            return await client.post(path, cast_to=httpx2.Response, body=cleaned(body), stream=stream, stream_cls=None)
         except Exception as failure:
             raise classify(failure) from None
 
@@ -83,6 +115,13 @@ class OpenAIConnection:
         if isinstance(self._client, Unauthenticated):
             raise Unauthenticated(str(self._client))
         return self._client
+
+
+def cleaned(body: JsonObject) -> JsonObject:
+    """The body as it can be sent. Raises ValueError if it is nested too deeply."""
+    clean = clean_json(body, 2 * MAX_DEPTH)
+    assert isinstance(clean, dict)
+    return clean
 
 
 def client_from_environment() -> "AsyncOpenAI | Unauthenticated":

@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from activities.providers.batches import BatchRequest
 from activities.providers.errors import ModelError, NotFound, Rejected, Unauthenticated
 from activities.providers.openai_background import Background
-from activities.providers.openai_connection import OpenAIConnection, client_from_environment
+from activities.providers.openai_batches import OpenAIBatches
+from activities.providers.openai_connection import OpenAIConnection, cleaned, client_from_environment
 from activities.providers.openai_responses_answer import responses_turn
 from activities.providers.openai_responses_request import (
     Form,
@@ -54,6 +56,7 @@ class OpenAIResponses:
         """`client`, or why there is none: every call raises that."""
         self.api = api
         self._connection = OpenAIConnection(client)
+        self.batches = OpenAIBatches(self._connection)
         self._not_encrypting: set[str] = set()
 
     @classmethod
@@ -73,7 +76,27 @@ class OpenAIResponses:
             answer = await background.answer(lambda: self._ask(request))
         else:
             answer = await self._ask(request)
+        return self.turn_of(answer, request)
+
+    def turn_of(self, answer: JsonObject, request: ModelRequest) -> Turn:
+        """The turn of an answer; raises `MalformedAnswer`."""
         return recordable(responses_turn(answer, request, self.api))
+
+    def batch_request(self, request: ModelRequest) -> BatchRequest:
+        """The request in its first form, for a provider batch; raises `Rejected`."""
+        if in_background(request):
+            raise Rejected("the model settings hold background=True, which a batch has no use for")
+        request = replace(request, transcript=paired(request.transcript), live=None)
+        body = responses_request(request, self.api, self._first_form(request))
+        return BatchRequest(f"/v1{PATH}", cleaned(body))
+
+    @property
+    def credential(self) -> str:
+        return self._connection.credential
+
+    @property
+    def host(self) -> str:
+        return self._connection.host
 
     async def close(self) -> None:
         """Release the SDK client's connections."""

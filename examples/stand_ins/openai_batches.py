@@ -1,0 +1,149 @@
+"""A stand-in for OpenAI's files, batches, Responses and Chat Completions."""
+
+import json
+import time
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from stand_ins.books import Batch, Body, Books, Dropped
+
+ERRORS: dict[str, tuple[int, Body]] = {
+    "passing": (429, {"code": "rate_limit_exceeded", "type": "requests", "message": "Rate limit reached."}),
+    "credit": (
+        429,
+        {"code": "insufficient_quota", "type": "insufficient_quota", "message": "You exceeded your quota."},
+    ),
+    "final": (400, {"code": "unsupported_value", "type": "invalid_request_error", "message": "Unsupported value."}),
+}
+
+
+class OpenAIStandIn:
+    """Its app serves both APIs under /v1."""
+
+    def __init__(self, books: Books) -> None:
+        self.books = books
+        self._files: dict[str, bytes] = {}
+        self.app = Starlette(
+            routes=[
+                Route("/v1/files", self._upload, methods=["POST"]),
+                Route("/v1/files/{file}/content", self._content),
+                Route("/v1/batches", self._create, methods=["POST"]),
+                Route("/v1/batches", self._list),
+                Route("/v1/batches/{batch}", self._look),
+                Route("/v1/responses", self._alone, methods=["POST"]),
+                Route("/v1/chat/completions", self._alone, methods=["POST"]),
+            ]
+        )
+
+    @property
+    def uploads(self) -> int:
+        return sum(name.startswith("file-in") for name in self._files)
+
+    async def _upload(self, request: Request) -> Response:
+        async with request.form() as form:
+            sent = form["file"]
+            assert not isinstance(sent, str)
+            name = f"file-in-{len(self._files)}"
+            self._files[name] = await sent.read()
+        return JSONResponse({"id": name, "object": "file", "purpose": "batch"})
+
+    async def _content(self, request: Request) -> Response:
+        content = self._files.get(request.path_params["file"])
+        return Response(content, media_type="application/jsonl") if content is not None else _no_such("file")
+
+    async def _create(self, request: Request) -> Response:
+        order, books = await request.json(), self.books
+        content = self._files.get(order["input_file_id"])
+        if content is None or books.shows("file_not_found"):
+            return _no_such("file")
+        if books.shows("billing_limit"):
+            body = {"error": {"code": "billing_hard_limit_reached", "message": "Billing hard limit has been reached."}}
+            return JSONResponse(body, 400)
+        batch = Batch(f"batch_{len(books.batches) + 1}", time.time(), order)
+        requests = [json.loads(line) for line in content.splitlines()]
+        if books.shows("token_limit"):
+            batch.status, batch.error = "failed", "token_limit_exceeded"
+            books.batches.append(batch)
+        else:
+            books.process(batch, [(each["custom_id"], each["body"]) for each in requests], _error)
+        if books.shows("reply_dropped"):
+            return Dropped()
+        return JSONResponse({**self._shown(batch, False), **({"id": ""} if books.shows("empty_id") else {})})
+
+    async def _list(self, request: Request) -> Response:
+        found, after = list(reversed(self.books.batches)), request.query_params.get("after")
+        start = next((place + 1 for place, batch in enumerate(found) if batch.id == after), 0)
+        limit = int(request.query_params.get("limit", "20"))
+        page = [self._shown(batch, False) for batch in found[start : start + limit]]
+        return JSONResponse({"object": "list", "data": page, "has_more": len(found) > start + limit})
+
+    async def _look(self, request: Request) -> Response:
+        batch = next((each for each in self.books.batches if each.id == request.path_params["batch"]), None)
+        return JSONResponse(self._shown(batch, self.books.ended(batch))) if batch else _no_such("batch")
+
+    async def _alone(self, request: Request) -> Response:
+        body = await request.json()
+        if self.books.refuse(body):
+            status, error = ERRORS["final"]
+            return JSONResponse({"error": error}, status)
+        return JSONResponse(self.books.answered_alone(body))
+
+    def _shown(self, batch: Batch, ended: bool) -> Body:
+        shown: Body = {
+            "id": batch.id,
+            "object": "batch",
+            "endpoint": batch.order["endpoint"],
+            "input_file_id": batch.order["input_file_id"],
+            "completion_window": "24h",
+            "status": batch.status if ended else "in_progress",
+            "created_at": int(batch.created),
+            "metadata": batch.order.get("metadata"),
+            "output_file_id": None,
+            "error_file_id": None,
+            "errors": None,
+        }
+        if ended and batch.error:
+            shown["errors"] = {"object": "list", "data": [{"code": batch.error, "message": "Enqueued token limit."}]}
+        elif ended and not batch.results:
+            shown |= {"output_file_id": "", "error_file_id": ""}
+        elif ended:
+            shown |= self._written(batch)
+        return shown
+
+    def _written(self, batch: Batch) -> Body:
+        """Write the files of a batch that has ended; their names."""
+        answers = [_line(*each) for each in batch.results if each[1] == "answered"]
+        errors = [_line(*each) for each in batch.results if each[1] != "answered"]
+        names: Body = {}
+        for kind, lines in (("output_file_id", answers), ("error_file_id", errors)):
+            if lines:
+                names[kind] = f"file-{kind[:3]}-{batch.id}"
+                self._files[names[kind]] = "\n".join(map(json.dumps, lines)).encode()
+        return names
+
+
+def _line(name: str, fate: str, said: Body) -> Body:
+    """A line of a file. Of the two shapes that errors have, each comes up."""
+    if fate == "answered":
+        response = {"status_code": 200, "request_id": f"req_{name}", "body": said}
+        return {"id": f"batch_req_{name}", "custom_id": name, "response": response, "error": None}
+    if fate in ("expired", "cancelled"):
+        error = {"code": f"batch_{fate}", "message": "This request could not be executed."}
+        return {"id": f"batch_req_{name}", "custom_id": name, "response": None, "error": error}
+    if int(name.rpartition("-")[2]) % 4 == 3:
+        return {"id": f"batch_req_{name}", "custom_id": name, "response": None, "error": said["error"]}
+    response = {"status_code": said["status"], "request_id": f"req_{name}", "body": {"error": said["error"]}}
+    return {"id": f"batch_req_{name}", "custom_id": name, "response": response, "error": None}
+
+
+def _error(kind: str) -> Body:
+    status, error = ERRORS[kind]
+    return {"status": status, "error": error}
+
+
+def _no_such(what: str) -> Response:
+    error = {"type": "invalid_request_error", "message": f"No such {what.capitalize()} object.", "code": None}
+    return JSONResponse({"error": error}, 404)
