@@ -5,7 +5,7 @@ finds that its job is there. Counts come from visibility, which lags: see `FRESH
 """
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +33,13 @@ INCOMPLETE = (
 
 WAITS = f"{PHASE.name} IN ('waiting', 'paused')"
 ENDED = "ExecutionStatus NOT IN ('Running', 'ContinuedAsNew')"
+_SHORT = ", ".join(f"'{status}'" for status in INCOMPLETE)
+ENDED_AS: Mapping[LineClass, str] = {
+    "done": f"ExecutionStatus = 'Completed' AND {STATUS.name} = 'complete'",
+    "incomplete": f"{ENDED} AND {STATUS.name} IN ({_SHORT})",
+    "failed": f"{ENDED} AND ({STATUS.name} IS NULL OR {STATUS.name} NOT IN ('complete', {_SHORT}))",
+}
+"""In the server's own language, that a job ended so."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +115,8 @@ async def count(client: Client, batch: str) -> Counts:
         running += group.count if name == "Running" else 0
         ended += group.count if name not in ("Running", "ContinuedAsNew") else 0
     waiting = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {WAITS}") if running else 0
-    done = incomplete = 0
-    if ended:
-        done = await number(client, f"{jobs} AND ExecutionStatus = 'Completed' AND {STATUS.name} = 'complete'")
-    if ended > done:
-        statuses = ", ".join(f"'{status}'" for status in INCOMPLETE)
-        incomplete = await number(client, f"{jobs} AND {ENDED} AND {STATUS.name} IN ({statuses})")
+    done = await number(client, f"{jobs} AND {ENDED_AS['done']}") if ended else 0
+    incomplete = await number(client, f"{jobs} AND {ENDED_AS['incomplete']}") if ended > done else 0
     failed = max(0, ended - done - incomplete)
     return Counts(running=running, waiting=waiting, done=done, incomplete=incomplete, failed=failed)
 

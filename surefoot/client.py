@@ -25,6 +25,7 @@ from surefoot.lists import JobFilter, JobRow, list_jobs
 from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.starting import digest, must_be_same, replied, reply_mark, request_print, start_run, started_alike
 from surefoot.texts import agent_name, checked, marks, named, quoted
+from workflows.batch_contracts import LineClass
 from workflows.contracts import JobStart, Limits
 
 ID_CHARS = 100
@@ -199,10 +200,12 @@ class Client:
         status: str | None = None,
         tenant: str | None = None,
         tag: str | None = None,
+        batch: str | None = None,
+        end: LineClass | None = None,
         limit: int = 100,
     ) -> list[JobRow]:
         """The newest jobs, one row each, however many runs they had; `problem` says what can't be read of one."""
-        wanted = JobFilter(agent=agent, state=state, status=status, tenant=tenant, tag=tag)
+        wanted = JobFilter(agent=agent, state=state, status=status, tenant=tenant, tag=tag, batch=batch, end=end)
         return await list_jobs(self.temporal, wanted, limit=limit)
 
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:

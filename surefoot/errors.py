@@ -18,6 +18,7 @@ SurefootError
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from workflows.contracts import Decided
 
@@ -50,11 +51,21 @@ class NoSuchBatch(SurefootError):
     """There is no batch of this id."""
 
 
+class NumberedProblem(Protocol):
+    """A line of a file, from 1, and what is wrong with it."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def problem(self) -> str: ...
+
+
 class BadLines(SurefootError):
     """Lines of a batch file can't be jobs; `lines` are the first of them."""
 
-    def __init__(self, message: str, lines: "Sequence[object]") -> None:
-        super().__init__(message)
+    def __init__(self, seen: str, lines: Sequence[NumberedProblem]) -> None:
+        super().__init__(seen)
         self.lines = lines
 
 

@@ -8,11 +8,13 @@ from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from temporalio.common import SearchAttributeKey
 
+from activities.batch_jobs import ENDED_AS
 from surefoot.errors import Unreadable
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
+from workflows.batch_contracts import LineClass
 from workflows.contracts import Record
-from workflows.showing import AGENT, PHASE, STATUS, TAGS, TENANT
+from workflows.showing import AGENT, BATCH, PHASE, STATUS, TAGS, TENANT
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
 ASKED_AT_ONCE = 20
@@ -49,18 +51,26 @@ class JobRow(Record):
 
 
 class JobFilter(Record):
-    """Which jobs a list has: those that are as each field says that is not None. `tag`: it is one of theirs."""
+    """Which jobs a list has: those that are as each field says that is not None. `tag`: it is one of theirs.
+
+    `batch` is the batch that they belong to, `end` how they ended: done, incomplete or failed.
+    """
 
     agent: str | None = None
     state: str | None = None
     status: str | None = None
     tenant: str | None = None
     tag: str | None = None
+    batch: str | None = None
+    end: LineClass | None = None
 
     def query(self) -> str | None:
         """The same in the server's own language; None if no job can be so. `state` has to be looked at again."""
         wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
         given: list[Wanted] = [(AGENT, self.agent), (STATUS, self.status), (TENANT, self.tenant), (TAGS, self.tag)]
+        given.append((BATCH, self.batch))
+        if self.end is not None:
+            wanted.append(ENDED_AS[self.end])
         if self.state is not None and self.state != "ended":
             wanted.append("ExecutionStatus = 'Running'")
             given.append((PHASE, self.state))

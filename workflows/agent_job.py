@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 from workflows import policies, steps
 from workflows.contracts import (
@@ -87,6 +87,7 @@ class AgentJob:
         with suppress(asyncio.CancelledError):
             await self._desk.settled()
         await self._desk.settled()  # a job is cancelled once: what that cut short is waited for now
+        await self._tell_batch()
         return self._end(end)
 
     def _has_message(self) -> bool:
@@ -152,6 +153,14 @@ class AgentJob:
         workflow.logger.error("the job's own code failed", exc_info=error)
         text = reason(error) if isinstance(error, ActivityError) else f"{type(error).__name__}: {error}"
         return outcome(self._state, "failed", error=text)
+
+    async def _tell_batch(self) -> None:
+        """A batch that parks looks at its jobs seldom; it hears of one that had waited, so that it can end at once."""
+        if self._state.batch is None or not self._state.has_waited:
+            return
+        batch = workflow.get_external_workflow_handle(self._state.batch.batch)
+        with suppress(FailureError, asyncio.CancelledError):  # it may have ended, and looks by itself if not
+            await batch.signal("job_ended", workflow.info().workflow_id)
 
     def _end(self, end: Outcome) -> JobEnd:
         # However it ended, no call stays without its result, and nothing that a person said meanwhile is lost.

@@ -28,13 +28,14 @@ class Batch:
     def __init__(self, state: BatchState) -> None:
         self._state = state
         self._changes = 0
+        self._ends = 0
         self._looks = 0
 
     @workflow.run
     async def run(self, state: BatchState) -> BatchEnd:
         while not await self._done():
-            if workflow.info().is_continue_as_new_suggested():
-                workflow.continue_as_new(self._state)
+            if _is_long():
+                workflow.continue_as_new(self._state, memo=dict(batch_memo(self._state)))
         await self._release()
         return BatchEnd(state=self._state, cancelled=self._state.ending is not None)
 
@@ -46,13 +47,13 @@ class Batch:
         if state.ending in ("stop", "cancel"):
             request = EndJobs(batch=workflow.info().workflow_id, how=state.ending)
             await workflow.execute_activity(steps.end_jobs, request, **policies.BATCH)
-        seen = self._changes
+        seen, ends = self._changes, self._ends
         tended = await self._tend()
         if tended.over_budget is not None and state.ending is None and self._changes == seen:
             state.hold = tended.over_budget
             self._show()
         if tended.parked:
-            await self._pause(seen)
+            await self._pause(seen, ends)
         return tended.ended
 
     async def _tend(self) -> Tended:
@@ -60,7 +61,7 @@ class Batch:
         state, seen = self._state, self._changes
         request = TendBatch(batch=workflow.info().workflow_id, state=state.model_copy(deep=True))
         handle = workflow.start_activity(steps.tend_batch, request, **policies.BATCH)
-        changed = asyncio.create_task(workflow.wait_condition(lambda: self._changes != seen))
+        changed = asyncio.create_task(workflow.wait_condition(lambda: self._changes != seen or _is_long()))
         try:
             await workflow.wait((handle, changed), return_when=asyncio.FIRST_COMPLETED)
             if not handle.done():
@@ -77,12 +78,14 @@ class Batch:
         self._show()
         return tended
 
-    async def _pause(self, seen: int) -> None:
+    async def _pause(self, seen: int, ends: int) -> None:
         """Jobs wait for people: nothing is held for them, and the next look is some time away."""
         pace = PACES[min(self._looks, len(PACES) - 1)]
         self._looks += 1
         try:
-            await workflow.wait_condition(lambda: self._changes != seen, timeout=timedelta(seconds=pace))
+            await workflow.wait_condition(
+                lambda: self._changes != seen or self._ends != ends, timeout=timedelta(seconds=pace)
+            )
         except TimeoutError:
             return
         self._looks = 0
@@ -119,7 +122,7 @@ class Batch:
     @workflow.signal
     def job_ended(self, *_job: object) -> None:
         """A job that had waited for people has ended: look at once, not at the next look's time."""
-        self._changes += 1
+        self._ends += 1
 
     def _apply(self, change: BatchChange) -> None:
         state = self._state
@@ -139,6 +142,11 @@ class Batch:
             again(self._state, retry)
             self._changes += 1
             self._show()
+
+
+def _is_long() -> bool:
+    """Signals lengthen the history also while the same activity tends the jobs."""
+    return workflow.info().is_continue_as_new_suggested()
 
 
 def again(state: BatchState, retry: BatchRetry) -> None:

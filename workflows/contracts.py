@@ -805,6 +805,7 @@ class JobView(Record):
     lent: Limits | None = None
     children: list[ChildJob] = []
     epoch: int = 0
+    batch: BatchPlace | None = None
 
 
 CallPhase = Literal["queued", "asking", "approved", "running", "unknown", "done"]
@@ -898,6 +899,7 @@ class JobState(State):
     epoch: Epoch | None = None
     compacting: Literal["no", "due", "done"] = "no"
     batch: BatchPlace | None = None
+    has_waited: bool = False
 
 
 class JobEnd(Record):

@@ -65,6 +65,7 @@ class Board:
         changes: list[SearchAttributeUpdate[Any]] = []
         if now[0] != self._shown[0]:
             changes.append(PHASE.value_set(now[0]))
+            self._state.has_waited = True  # if it is in a batch, that is told when it ends
         if now[1] and _oldest(now[1]) != _oldest(self._shown[1]):
             changes.append(ASKED_AT.value_set(_oldest(now[1])))
         if changes:
@@ -123,6 +124,7 @@ def seen_of(state: JobState) -> dict[str, Any]:
         "lent": state.lent,
         "children": state.children,
         "epoch": state.epoch.number if state.epoch else 0,
+        "batch": state.batch,
     }
 
 

@@ -10,7 +10,7 @@ from surefoot.batches.checking import Checked, reading
 from surefoot.batches.files import BadLine
 from surefoot.batches.listing import list_batches
 from surefoot.batches.submitting import submit
-from surefoot.errors import BadLines
+from surefoot.errors import BadLines, WrongValue
 from surefoot.texts import marks, named
 from workflows.batch_contracts import BatchOrder, Budget
 from workflows.contracts import Limits
@@ -80,7 +80,9 @@ class Batches:
         concurrency: int = 20,
         budget: Budget | None = None,
     ) -> Batch:
-        """Start the good lines of a file that was checked."""
+        """Start the good lines of a file that was checked. Raises as `submit` does."""
+        if not found.good:
+            raise WrongValue("there is no line that could be a job")
         digest = found.digest(order)
         batch = self[id or f"batch-{digest[:12]}"]
         options = {"id": batch.id, "digest": digest, "concurrency": concurrency, "budget": budget}

@@ -22,6 +22,7 @@ from surefoot.asking import ask
 from surefoot.ends import ANSWER_WITHIN
 from surefoot.errors import BatchEnded, JobEnded, NoSuchBatch, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
+from surefoot.texts import quoted
 from workflows import labels
 from workflows.batch_contracts import (
     BatchChange,
@@ -126,7 +127,7 @@ class Batch:
             with reaching(self.id):
                 description = await self.handle().describe()
         except NoSuchJob:
-            raise NoSuchBatch(f"there is no batch {self.id} on this server; see: surefoot batch list") from None
+            raise NoSuchBatch(f"there is no batch {self.id} on this server", "; see: surefoot batch list") from None
         if description.workflow_type != labels.BATCH_WORKFLOW:
             raise NoSuchBatch(f"{self.id} is no batch but a {description.workflow_type}")
         return description
@@ -160,7 +161,8 @@ class Batch:
             with reaching(self.id):
                 await self.handle().signal("change", change)
         except JobEnded:
-            raise BatchEnded(f"batch {self.id} has ended; try lines again: surefoot batch retry {self.id}") from None
+            command = f"; try lines again: surefoot batch retry {quoted(self.id)}"
+            raise BatchEnded(f"batch {self.id} has ended", command) from None
 
 
 async def _spent(temporal: Temporal, description: WorkflowExecutionDescription) -> BatchSpent | None:

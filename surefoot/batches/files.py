@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ LINE_BYTES = MESSAGE_BYTES + 200_000
 METADATA_BYTES = 100_000
 ID_CHARS = 200
 FIELD = re.compile(r"\{([^{}]*)\}")
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
 
 
@@ -84,6 +86,8 @@ def read_csv(file: BinaryIO, template: str, *, agent: str | None = None) -> Iter
                 f"the template asks for {', '.join(missing)}, and the file's columns are {', '.join(head) or 'none'}"
             )
         yield from _rows(rows, head, template, _Checker(agent))
+    except DAMAGED as error:
+        raise WrongValue(f"the file can't be unpacked ({error}): it is damaged, cut off, or no gzip") from None
     except (csv.Error, UnicodeDecodeError) as error:
         yield BadLine(rows.line_num, f"this is no CSV in UTF-8: {error}; what follows was not read")
 
@@ -149,12 +153,20 @@ def _print(custom_id: str) -> bytes:
 def _lines(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a file, none much longer than `LINE_BYTES`: of a longer one the rest is passed over."""
     first = True
-    while raw := file.readline(LINE_BYTES + 1):
+    while raw := _read(file, LINE_BYTES + 1):
         if len(raw) > LINE_BYTES and not raw.endswith(b"\n"):
-            while (rest := file.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+            while (rest := _read(file, LINE_BYTES)) and not rest.endswith(b"\n"):
                 pass
         yield raw.removeprefix(BOM) if first else raw
         first = False
+
+
+def _read(file: BinaryIO, most: int) -> bytes:
+    """A line, or the beginning of a long one. Raises `WrongValue` for a compressed file that is damaged or cut off."""
+    try:
+        return file.readline(most)
+    except DAMAGED as error:
+        raise WrongValue(f"the file can't be unpacked ({error}): it is damaged, cut off, or no gzip") from None
 
 
 def open_batch(path: Path) -> BinaryIO:

@@ -5,7 +5,6 @@ more, goes on from there.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -15,6 +14,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from surefoot.errors import JobConflict, WrongValue
 from surefoot.rpc import reaching
+from surefoot.texts import MARK_CHARS, can_be_asked_for
 from workflows import labels
 from workflows.batch_contracts import BatchLine, BatchLines, BatchNote, BatchOrder, BatchState, Budget, PartRef
 
@@ -39,8 +39,12 @@ async def submit(
 ) -> bool:
     """Start the batch `id` of these lines; False if it was started before. `digest` is that of all that it is made of.
 
-    Raises `JobConflict` if the id belongs to another batch, `WrongValue` if there are no lines.
+    Raises `JobConflict` if the id belongs to another batch, `WrongValue` if it can't be one, or there are no lines.
     """
+    if not can_be_asked_for(id):
+        raise WrongValue(
+            f"batch id {id[:200]!r}: give 1 to {MARK_CHARS} printable characters, no quotes or backslashes"
+        )
     with reaching(id):
         if await _is_there(temporal, id, digest):
             return False
@@ -76,11 +80,11 @@ async def _is_there(temporal: Temporal, id: str, digest: str) -> bool:
     """Whether this very batch was started before. Raises `JobConflict` if the id is taken by something else."""
     async for run in temporal.list_workflows(f"WorkflowId = '{id}'", limit=1):
         if run.workflow_type != labels.BATCH_WORKFLOW:
-            raise JobConflict(f"{id} is the id of a {run.workflow_type}; choose another one: --id NAME")
+            raise JobConflict(f"{id} is the id of a {run.workflow_type}: choose another one", ": --id NAME")
         note = await run.memo_value("batch", None, type_hint=BatchNote)
         if note is None or note.digest != digest:
             raise JobConflict(
-                f"batch {id} exists already, of other lines or with other options; choose another id: --id NAME"
+                f"batch {id} exists already, of other lines or with other options: choose another id", ": --id NAME"
             )
         return True
     return False
@@ -132,9 +136,3 @@ def _parts(lines: Iterable[BatchLine]) -> Iterable[list[BatchLine]]:
         size += more
     if held:
         yield held
-
-
-def digest_of(content: bytes, order: BatchOrder, more: Iterable[str] = ()) -> str:
-    """One print of a whole submission: the file's own digest, and what all its jobs begin with."""
-    told = [content.hex(), order.model_dump_json(exclude={"by"}), *more]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()

@@ -18,6 +18,7 @@ from surefoot.descendants import descendants
 from surefoot.errors import NoWorker
 from surefoot.inbox import UNREAD, InboxPage
 from surefoot.lists import JobRow
+from workflows.batch_contracts import LineClass
 from workflows.contracts import Entry, Result
 
 
@@ -27,6 +28,10 @@ from workflows.contracts import Entry, Result
 @click.option("--status", help="Only jobs that ended so: complete, hit_cost_cap, …")
 @click.option("--tenant", help="Only jobs of this tenant.")
 @click.option("--tag", help="Only jobs with this tag.")
+@click.option("--batch", metavar="BATCH", help="Only jobs of this batch.")
+@click.option(
+    "--end", type=click.Choice(["done", "incomplete", "failed"]), help="Only jobs that ended so, as batches say."
+)
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="How many.")
 @json_option
 def jobs(
@@ -35,6 +40,8 @@ def jobs(
     status: str | None,
     tenant: str | None,
     tag: str | None,
+    batch: str | None,
+    end: LineClass | None,
     limit: int,
     as_json: bool,
 ) -> None:
@@ -44,7 +51,7 @@ def jobs(
         try:
             async with session() as opened:
                 rows = await opened.client.jobs(
-                    agent=agent, state=state, status=status, tenant=tenant, tag=tag, limit=limit
+                    agent=agent, state=state, status=status, tenant=tenant, tag=tag, batch=batch, end=end, limit=limit
                 )
         except NoJobs:
             rows = []

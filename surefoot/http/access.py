@@ -11,6 +11,7 @@ from fastapi import Request, Response, Security
 from fastapi.security import HTTPBearer
 
 from surefoot.account import me, my_roles
+from surefoot.http.bodies import FORMS
 from surefoot.http.origins import LOOPBACK, SAFE, foreign
 from surefoot.http.people import PERMISSIONS, Permission, Person
 from surefoot.http.problems import Refusal
@@ -20,7 +21,6 @@ from surefoot.http.tokens import TokenFile
 
 CSRF_HEADER = "X-CSRF-Token"
 CSRF_FIELD = "csrf_token"
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 bearer = HTTPBearer(auto_error=False, description="A token of the token file, or one of the OIDC issuer.")
 

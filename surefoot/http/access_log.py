@@ -1,6 +1,6 @@
 """One line for each request: who, what, how it went, how long. Never a query, a body or a path: they hold secrets.
 
-What was asked for is named by its route, and by the job if it has one.
+What was asked for is named by its route, and by the job or batch if it has one.
 """
 
 import logging
@@ -37,7 +37,8 @@ class AccessLog:
 def _what(scope: Scope) -> str:
     route, person = scope.get("route"), scope.get("state", {}).get("person")
     client = scope.get("client")
-    job = scope.get("path_params", {}).get("job")
+    names = scope.get("path_params", {})
+    job = names.get("job") or names.get("batch")
     return (
         f"{client[0] if client else '-'} {person.name if person else '-'}"
         f" {scope['method']} {getattr(route, 'name', '-')}{f' {job!r}' if job else ''}"

@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from surefoot.batches import BatchView
 from surefoot.http.people import Permission, Person
-from surefoot.http.problems import Problem
+from surefoot.http.problems import Fault, Problem
 from surefoot.http.rights import rights
 from surefoot.inbox import InboxItem
 from surefoot.lists import JobRow
@@ -26,6 +27,34 @@ class JobPage(BaseModel):
 
     jobs: list[JobRow]
     next: Cursor = NEXT
+
+
+class BatchRef(BaseModel):
+    """A batch, by its id."""
+
+    batch: str
+
+
+class SubmittedBatch(BaseModel):
+    """A batch that was started, or had been; with `skip_bad` how many lines it leaves out, and the first of them."""
+
+    batch: str
+    lines: int
+    skipped: int = 0
+    bad: list[Fault] = []
+
+
+class TriedAgain(BaseModel):
+    """How many lines of a batch are tried again."""
+
+    batch: str
+    again: int
+
+
+class BatchList(BaseModel):
+    """The newest batches first."""
+
+    batches: list[BatchView]
 
 
 class NumberedEntry(BaseModel):

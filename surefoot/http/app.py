@@ -12,7 +12,7 @@ from activities.artifacts import Artifacts
 from activities.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
-from surefoot.http import documents, inbox, jobs, problems, reading, signing
+from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, reading, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
 from surefoot.http.bodies import Bodies
@@ -22,6 +22,7 @@ from surefoot.http.origins import Hosts
 from surefoot.http.paths import Segments
 from surefoot.http.shield import Shield
 from surefoot.http.streams import Streams
+from surefoot.http.uploads import Uploads
 
 API = "/api/v1"
 
@@ -48,14 +49,21 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,  # they would lead to wherever the Host header says
-        middleware=[Middleware(AccessLog), Middleware(Shield), *hosts, Middleware(Bodies), Middleware(Segments)],
+        middleware=[
+            Middleware(AccessLog),
+            Middleware(Shield),
+            *hosts,
+            Middleware(Bodies, files=[("POST", f"{API}/batches")]),
+            Middleware(Segments),
+        ],
     )
     app.state.client, app.state.access, app.state.temporal_ui = client, access, temporal_ui
     app.state.artifacts, app.state.streams = artifacts or Artifacts.from_environment(), Streams()
+    app.state.uploads = Uploads.from_environment()
     app.state.links = links or Links.from_environment()
     app.state.offered, app.state.looks = offered, Looks()
     problems.install(app)
-    for router in (signing.router, inbox.router, reading.router, jobs.router):
+    for router in (signing.router, inbox.router, reading.router, jobs.router, batch_streams.router, batches.router):
         app.include_router(router, prefix=API)
     app.include_router(documents.router)
     app.include_router(console.router())

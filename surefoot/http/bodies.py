@@ -1,14 +1,17 @@
 """Bodies of requests: read whole before any route is asked, and only so much of one, for so long, and so much of all.
 
 Whoever sends a body need not have said who he is yet, so what can be held at once is bounded for everybody together.
+Files are the exception: their route knows who sends them before it reads them (`uploads.py`).
 """
 
 import asyncio
+from collections.abc import Collection
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surefoot.http.problems import Refusal, answer
 
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 BODY_BYTES = 2_000_000
 BODY_SECONDS = 20.0
 ALL_BYTES = 100_000_000
@@ -16,10 +19,11 @@ ALL_BYTES = 100_000_000
 
 
 class Bodies:
-    """Middleware."""
+    """Middleware. The bodies of `files` (method and path) are left to their routes, unless they are forms."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, files: Collection[tuple[str, str]] = ()) -> None:
         self.app = app
+        self._files = frozenset(files)
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -27,6 +31,10 @@ class Bodies:
             return await self.app(scope, receive, send)
         body = bytearray()
         try:
+            _check_lengths(scope)
+            if (scope["method"], scope["path"]) in self._files:
+                _must_be_a_file(scope)
+                return await self.app(scope, receive, send)
             if await self._read(scope, receive, body):
                 await self.app(scope, _replayed(bytes(body), receive), send)
         except _Unread as unread:
@@ -36,11 +44,7 @@ class Bodies:
 
     async def _read(self, scope: Scope, receive: Receive, body: bytearray) -> bool:
         """Read everything into `body`; False if the client went away. Raises `_Unread`."""
-        headers = dict(scope["headers"])
-        if b"content-length" in headers and b"transfer-encoding" in headers:
-            # A proxy that believes the other one takes the end of this body for a request of its own.
-            raise _Unread(400, "two-lengths", "the body has both a Content-Length and a Transfer-Encoding: send one")
-        told = headers.get(b"content-length", b"0")
+        told = dict(scope["headers"]).get(b"content-length", b"0")
         if told.isdigit() and int(told) > BODY_BYTES:
             raise _too_large(f"{int(told)} bytes")
         try:
@@ -71,6 +75,21 @@ class _Unread(Exception):
     def __init__(self, status: int, slug: str, detail: str) -> None:
         super().__init__(detail)
         self.refusal = Refusal(status, slug, detail, {"Connection": "close"})
+
+
+def _check_lengths(scope: Scope) -> None:
+    headers = dict(scope["headers"])
+    if b"content-length" in headers and b"transfer-encoding" in headers:
+        # A proxy that believes the other one takes the end of this body for a request of its own.
+        raise _Unread(400, "two-lengths", "the body has both a Content-Length and a Transfer-Encoding: send one")
+
+
+def _must_be_a_file(scope: Scope) -> None:
+    """A form would be looked into for the token of a session, so be read by whoever sends it, whatever its size."""
+    told = dict(scope["headers"]).get(b"content-type", b"").decode("latin-1")
+    if told.partition(";")[0].strip().lower() in FORMS:
+        text = f"this takes a file, and its Content-Type says that it is a form ({told[:100]}); say application/jsonl"
+        raise _Unread(415, "no-file", text)
 
 
 def _too_large(seen: str) -> _Unread:

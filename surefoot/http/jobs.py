@@ -19,6 +19,7 @@ from surefoot.http.requests import ForkJob, Name, Reply, StartJob, Steering, lim
 from surefoot.job import Job
 from surefoot.job_pages import list_page
 from surefoot.lists import JobFilter
+from workflows.batch_contracts import LineClass
 from workflows.contracts import JobPhase, JobView, Status
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], responses=PROBLEMS)
@@ -66,6 +67,8 @@ class JobQuery(BaseModel):
     status: Status | None = None
     tenant: Name | None = None
     tag: Name | None = None
+    batch: Name | None = None
+    end: LineClass | None = Field(default=None, description="How they ended: done, before they were, or not at all.")
     limit: int = Field(default=50, ge=1, le=200)
     cursor: str | None = Field(default=None, max_length=4000)
 
@@ -73,7 +76,7 @@ class JobQuery(BaseModel):
 @router.get("")
 async def list_jobs(_: Viewer, client: Jobs, query: Annotated[JobQuery, Query()]) -> JobPage:
     """Jobs, those under way first, then those that have ended, the last one first."""
-    wanted = JobFilter(agent=query.agent, state=query.state, status=query.status, tenant=query.tenant, tag=query.tag)
+    wanted = JobFilter(**query.model_dump(exclude={"limit", "cursor"}))
     rows, following = await list_page(client.temporal, wanted, limit=query.limit, cursor=query.cursor)
     return JobPage(jobs=rows, next=following)
 

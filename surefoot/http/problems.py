@@ -4,7 +4,7 @@ An error that is not in the table is a fault of ours: the caller learns nothing 
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -48,10 +48,13 @@ ERRORS: dict[type[errors.SurefootError], Kind] = {
     errors.ServerNotReached: Kind(503, "server-not-reached", "The Temporal server does not answer"),
     errors.NoWorker: Kind(503, "no-worker", "No worker answers"),
     errors.NoSuchJob: NO_JOB,
+    errors.NoSuchBatch: Kind(404, "no-such-batch", "There is no such batch"),
     errors.NoSuchRound: Kind(404, "no-such-round", "The job has no such round"),
     errors.JobConflict: Kind(409, "job-conflict", "The id belongs to another job"),
     errors.JobRunning: Kind(409, "job-running", "The job has not ended"),
     errors.JobEnded: ENDED,
+    errors.BatchEnded: Kind(409, "batch-ended", "The batch has ended"),
+    errors.BadLines: Kind(422, "bad-lines", "Lines can't be jobs"),
     errors.TooLarge: Kind(413, "too-large", "Too large"),
     errors.WrongValue: Kind(422, "wrong-value", "No job can have this"),
     errors.Unreadable: Kind(500, "unreadable", "The job can't be read here"),
@@ -94,13 +97,16 @@ class Problem(BaseModel):
     status: int
     detail: str
     decided: Decided | None = Field(default=None, description="With already-decided: by whom, when and what.")
-    faults: list[Fault] | None = Field(default=None, description="With invalid-request: each thing that is wrong.")
+    faults: list[Fault] | None = Field(
+        default=None,
+        description="With invalid-request: each thing that is wrong. With bad-lines: the first 1,000 lines.",
+    )
 
 
 _SCHEMA = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase, **_SCHEMA}
-    for status in (400, 401, 403, 404, 408, 409, 413, 421, 422, 429, 500, 503)
+    for status in (400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 429, 500, 503)
 }
 """What any route of the API may answer instead, for the OpenAPI document."""
 
@@ -141,12 +147,17 @@ def problem_of(error: Exception) -> Problem:
         status=kind.status,
         detail=text,
         decided=error.decided if isinstance(error, errors.DecisionRefused) else None,
+        faults=bad_lines(error.lines) if isinstance(error, errors.BadLines) else None,
     )
 
 
 def seen(error: Exception) -> str:
     """An error in words that hold for callers and for people in a browser, without what to type on a command line."""
     return error.seen if isinstance(error, errors.SurefootError) else str(error)
+
+
+def bad_lines(lines: Sequence[errors.NumberedProblem]) -> list[Fault]:
+    return [Fault(where=f"line {line.number}", what=line.problem) for line in lines]
 
 
 def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:

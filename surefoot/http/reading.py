@@ -116,11 +116,11 @@ async def events(
     number = int(last) + 1 if last is not None and last.isascii() and last.isdigit() else start
     looks: Looks = request.app.state.looks
     with looks.following(job) as followed:
-        async for event in follow(followed, number, streams, lambda: _may_still(request), live=live):
+        async for event in follow(followed, number, streams, lambda: may_still(request), live=live):
             yield event
 
 
-async def _may_still(request: Request) -> bool:
+async def may_still(request: Request) -> bool:
     """Whether who reads a stream may do so now: a stream is one long request, and tokens and sessions end."""
     access: Access = request.app.state.access
     try:

@@ -38,6 +38,10 @@ class Streams:
             self._taken[name] -= 1
             self._taken += Counter()  # drops those that have none
 
+    @property
+    def is_closing(self) -> bool:
+        return self._closing.is_set()
+
     def close(self) -> None:
         """All streams end at their next step, and no new one begins."""
         self._closing.set()
