@@ -7,6 +7,7 @@ refuses the other.
 """
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -18,7 +19,7 @@ from temporalio.exceptions import ApplicationError
 from activities.rendering import well_formed
 from surefoot.errors import DecisionRefused, JobEnded, NoWorker, SurefootError, TooLarge
 from surefoot.rpc import reaching
-from workflows.contracts import Decided, Decision, JobView, Resolution
+from workflows.contracts import Decided, Decision, JobView, Pending, Resolution, Result, ResultStatus
 from workflows.gate import already_decided
 from workflows.received import WORD_BYTES
 
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
     from surefoot.job import Job
 
 Word = TypeVar("Word", Decision, Resolution)
+
+OVER: dict[ResultStatus, str] = {
+    "ok": "it has run",
+    "error": "it failed",
+    "denied": "it was denied",
+    "answered": "it was answered",
+    "not_executed": "it was left out, and did not run",
+    "expired": "nobody decided in time, so it expired and did not run",
+    "unknown": "whether it happened was left open",
+}
+LOOKED_AT = 200
+"""So many entries are looked through from the end for what became of a call."""
 
 
 @dataclass(frozen=True)
@@ -36,24 +49,26 @@ class Applied:
     decided: Decided | None = None
 
 
-async def send(job: "Job", name: str, word: Word, asked_at: datetime | None = None) -> Applied:
+async def send(job: "Job", name: str, word: Word, asked: Pending | None = None) -> Applied:
     """Send a word to its job by the update and, without a worker, by the signal called `name`.
 
-    `asked_at` is which question it answers, for calls that can be asked about more than once.
+    `asked` is the question that it answers: a call can be asked about more than once, and one person approve it again
+    whose approval was set aside.
     """
     word = _well_formed(word)
     # One id per question and content: sent twice at once, it is applied once and answered alike.
-    asked = asked_at.isoformat() if asked_at else ""
-    update_id = f"{name}-{hashlib.sha256(_encoded(word) + asked.encode()).hexdigest()[:32]}"
+    question = f"{asked.asked_at.isoformat()}{asked.renewed or ''}" if asked is not None else ""
+    update_id = f"{name}-{hashlib.sha256(_encoded(word) + question.encode()).hexdigest()[:32]}"
     try:
         with reaching(job.id):
             decided = await job.handle().execute_update(
                 name, word, id=update_id, result_type=Decided, rpc_timeout=job.answer_within
             )
     except WorkflowUpdateFailedError as error:
-        raise _refused(error) from None
+        refused = _refused(error)
+        raise (await _explained(job, word.call, refused)) from None
     except (WorkflowUpdateRPCTimeoutOrCancelledError, NoWorker, JobEnded):
-        return await _send_durably(job, name, word, asked_at)
+        return await _send_durably(job, name, word, asked.asked_at if asked is not None else None)
     return Applied("applied", decided)
 
 
@@ -66,8 +81,11 @@ async def _send_durably(job: "Job", name: str, word: Word, asked_at: datetime | 
     else:
         if mine := next((decided for decided in view.decided if _is(decided, word, asked_at)), None):
             return Applied("applied", mine)
-        if all(pending.call != word.call for pending in view.pending):
-            raise _why_not(view, word.call)
+        waits = next((pending for pending in view.pending if pending.call == word.call), None)
+        if waits is not None and _counts(waits, word):
+            return Applied("applied")
+        if waits is None:
+            raise await _explained(job, word.call, _why_not(view, word.call))
     try:
         with reaching(job.id):
             await job.handle().signal(name, word)
@@ -82,6 +100,13 @@ def _is(decided: Decided, word: Decision | Resolution, asked_at: datetime | None
     if asked_at is not None and decided.at < asked_at:
         return False
     return same and (not isinstance(word, Decision) or decided.digest == word.digest)
+
+
+def _counts(waits: Pending, word: Decision | Resolution) -> bool:
+    """Whether this is one of the approvals that a call has which needs several."""
+    if not isinstance(word, Decision) or word.choice != "approve" or word.by not in waits.approved_by:
+        return False
+    return waits.digest == word.digest if word.arguments is None else waits.arguments == word.arguments
 
 
 def _well_formed(word: Word) -> Word:
@@ -118,7 +143,24 @@ async def not_waiting(job: "Job", call: str) -> DecisionRefused:
         if not await job.has_ended():
             raise
         return DecisionRefused("JobEnded", error.seen)
-    return _why_not(view, call)
+    return await _explained(job, call, _why_not(view, call))
+
+
+R = TypeVar("R", bound=SurefootError)
+
+
+async def _explained(job: "Job", call: str, refused: R) -> R | DecisionRefused:
+    """A refusal of a call that waited once, with what became of it: whoever comes late must not think it never was."""
+    if not isinstance(refused, DecisionRefused) or refused.kind not in ("UnknownCall", "JobEnded"):
+        return refused
+    with suppress(SurefootError):
+        segments = await job.segments()
+        first = max(0, sum(segment.entries for segment in segments) - LOOKED_AT)
+        for entry in reversed(await job.entries(segments, first, LOOKED_AT)):
+            if isinstance(entry, Result) and entry.call == call:
+                ended = f"job {job.id} has ended, and " if refused.kind == "JobEnded" else ""
+                return DecisionRefused(refused.kind, f"{ended}call {call} does not wait any more: {OVER[entry.status]}")
+    return refused
 
 
 def _why_not(view: JobView, call: str) -> DecisionRefused:

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from temporalio.client import Client as Temporal
@@ -287,28 +287,28 @@ class Job:
         self, choice: Choice, call: str, digest: str | None, by: str, roles: Sequence[str], **more: Any
     ) -> Applied:
         """One look at the call tells what is decided on and which question that answers."""
-        asked_at: datetime | None
+        asked: Pending | None
         if digest is None:
-            pending = await self.pending(call)
-            digest, asked_at = pending.digest, pending.asked_at
+            asked = await self.pending(call)
+            digest = asked.digest
         else:
-            asked_at = await self._asked_at(call)
+            asked = await self._asked(call)
         given = {name: value for name, value in {**more, "roles": list(roles)}.items() if value not in (None, [])}
         decision = Decision(call=call, digest=digest, choice=choice, by=by, **given)
-        return await deciding.send(self, "decide", decision, asked_at)
+        return await deciding.send(self, "decide", decision, asked)
 
     async def decide(self, decision: Decision) -> Applied:
         """Send a decision. Raises `DecisionRefused` when it has no effect, saying why."""
-        return await deciding.send(self, "decide", decision, await self._asked_at(decision.call))
+        return await deciding.send(self, "decide", decision, await self._asked(decision.call))
 
     async def resolve(self, resolution: Resolution) -> Applied:
         """Say how a call with an unknown outcome ended. Raises `DecisionRefused`."""
-        return await deciding.send(self, "resolve", resolution, await self._asked_at(resolution.call))
+        return await deciding.send(self, "resolve", resolution, await self._asked(resolution.call))
 
-    async def _asked_at(self, call: str) -> datetime | None:
+    async def _asked(self, call: str) -> Pending | None:
         """Which question a word on this call answers: a call can be asked about more than once."""
         with suppress(NoWorker, DecisionRefused):  # then the job itself says so, when it gets the word
-            return (await self.pending(call)).asked_at
+            return await self.pending(call)
         return None
 
     # --- steering

@@ -601,6 +601,7 @@ class Pending(Record):
     """A call that waits for a person, with everything that the person needs.
 
     Without `self_approval` those that are `barred` can't approve it: for whom the job works, and who steered it.
+    `renewed` is how often approvals were set aside since it was asked, by an edit or an escalation.
     """
 
     call: str
@@ -626,6 +627,7 @@ class Pending(Record):
     root: str | None = None
     self_approval: bool = True
     barred: list[str] = []
+    renewed: int = 0
 
 
 class Steer(Record):
@@ -830,6 +832,7 @@ class CallState(State):
     votes: list[Vote] = []
     reminded: int = 0
     escalated_at: datetime | None = None
+    renewed: int = 0
 
 
 class Grant(State):

@@ -42,6 +42,7 @@ class Deadlines:
         asking = call.plan.asking
         if asking.on_timeout == "escalate":
             call.escalated_at, call.votes = now, []
+            call.renewed += 1
             self._desk.note("escalated", call, text=f"to {', '.join(asking.escalate_to)}")
             self._desk.webhooks.tell_of_call("escalated", call)
             return

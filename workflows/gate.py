@@ -47,6 +47,7 @@ def _people(call: CallState, state: JobState) -> dict[str, Any]:
     apart = {} if call.plan.asking.self_approval else {"self_approval": False, "barred": approval.barred(state)}
     return {
         **apart,
+        **({"renewed": call.renewed} if call.renewed else {}),
         "expires_at": approval.expires_at(call),
         "quorum": call.plan.asking.quorum,
         "approved_by": [vote.by for vote in call.votes],
@@ -187,6 +188,7 @@ class Gate:
         if edited is not None:
             call.arguments, call.digest = edited
             call.edited, call.votes = call.digest != call.plan.digest, []
+            call.renewed += 1
         call.votes = [*call.votes, Vote(by=decision.by, roles=decision.roles, at=now)]
         left = approval.missing(call)
         if not left:

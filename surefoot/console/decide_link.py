@@ -60,8 +60,9 @@ async def decide(request: Request) -> HTMLResponse:
     try:
         link = _links(request).read(form.get("token", ""))
         job = client_of(request).job(link.job)
-        word = _word(link, await _asked(job, link), form.get("choice", ""), form.get("reason", ""))
-        applied = await deciding.send(job, "decide", word, link.asked_at)
+        asked = await _asked(job, link)
+        word = _word(link, asked, form.get("choice", ""), form.get("reason", ""))
+        applied = await deciding.send(job, "decide", word, asked)
     except (BadLink, SurefootError, RPCError) as error:
         return _failed(request, error)
     return _say(request, "Decided", _told(applied, word.choice))

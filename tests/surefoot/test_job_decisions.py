@@ -14,7 +14,7 @@ from surefoot.errors import DecisionRefused, JobEnded, NoSuchJob, NoWorker
 from surefoot.job import Job
 from tests.conftest import Host
 from tests.workflows.gated import Ledger, call, ended, started, writer
-from workflows.contracts import Decided, Decision, JobView, Pending, Resolution
+from workflows.contracts import Decided, Decision, JobView, Pending, Resolution, Segment
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 TIMED_OUT = WorkflowUpdateRPCTimeoutOrCancelledError()
@@ -25,6 +25,7 @@ TASK_FAILED = RPCError(
 )
 RUN_ENDED = RPCError("workflow update was aborted by closing workflow", RPCStatusCode.NOT_FOUND, b"")
 WORD = Decision(call="c1-1", digest="d", choice="approve", by="ann")
+EDIT = Decision(call="c1-1", digest="d", choice="approve", by="ann", arguments={"key": "b"})
 
 
 def impatient(client: Client, job: Job) -> Job:
@@ -137,6 +138,9 @@ class Silent:
             raise NoWorker("none")
         return self._view
 
+    async def segments(self) -> list[Segment]:
+        raise NoWorker("none")
+
 
 def view(*decided: Decided, pending: bool = False) -> JobView:
     waits = Pending(
@@ -179,6 +183,27 @@ async def test_an_unanswered_decision_on_a_call_that_still_waits_is_left_as_a_si
 
     assert applied == Applied("sent")
     assert job.signals == [("decide", WORD)]
+
+
+@pytest.mark.parametrize(
+    ("word", "changes", "counts"),
+    [
+        (WORD, {"approved_by": ["ann"]}, True),
+        (WORD, {"approved_by": ["bob"]}, False),
+        (WORD, {"approved_by": ["ann"], "digest": "e"}, False),
+        (EDIT, {"approved_by": ["ann"], "digest": "e", "arguments": {"key": "b"}}, True),
+        (EDIT, {"approved_by": ["ann"], "digest": "e", "arguments": {"key": "c"}}, False),
+    ],
+    ids=["mine", "somebody else's", "other arguments", "my edit", "somebody else's edit"],
+)
+async def test_an_unanswered_approval_that_counts_as_one_of_several_is_not_sent_again(
+    word: Decision, changes: dict[str, object], counts: bool
+) -> None:
+    waits = view(pending=True).pending[0].model_copy(update=changes)
+    job = Silent(view().model_copy(update={"pending": [waits]}))
+    applied = await deciding.send(cast(Job, job), "decide", word)
+
+    assert (applied.status, job.signals) == (("applied", []) if counts else ("sent", [("decide", word)]))
 
 
 async def test_a_decision_that_comes_as_its_job_ends_is_told_so() -> None:

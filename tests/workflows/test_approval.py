@@ -96,6 +96,40 @@ async def test_other_arguments_are_another_question_to_everybody(host: Host) -> 
     ]
 
 
+async def test_an_approval_that_an_edit_set_aside_counts_when_it_is_given_again(host: Host) -> None:
+    ledger = Ledger()
+    async with host(writer("w", [SAVE], tools=[ledger.tool(approval=Approval(quorum=2))])) as client:
+        job, (pending,) = await started(client, "w")
+        await job.decide(by("ann", pending))
+        await job.decide(by("bob", pending, arguments={"key": "b"}))
+        (edited,) = await waiting(job)
+        await job.decide(by("cyd", edited, arguments=dict(pending.arguments)))
+        (back,) = await waiting(job)
+        applied = await job.decide(by("ann", back))
+        await ended(job)
+
+    assert (back.digest, back.approved_by, back.renewed) == (pending.digest, ["cyd"], 2)
+    assert applied.decided is not None
+    assert applied.decided.missing == 0
+    assert ledger.written == ["save a"]
+
+
+async def test_an_approval_that_an_escalation_set_aside_counts_when_it_is_given_again(host: Host) -> None:
+    ledger = Ledger()
+    approval = Approval(quorum=2, expires=5.0, on_timeout="escalate", escalate_to=["head"])
+    async with host(writer("w", [SAVE], tools=[ledger.tool(approval=approval)])) as client:
+        job, (pending,) = await started(client, "w")
+        await job.decide(by("ann", pending, roles=["head"]))
+        view = await until(job.view, lambda view: bool(view.pending) and view.pending[0].escalated)
+        (escalated,) = view.pending
+        await job.decide(by("ann", escalated, roles=["head"]))
+        await job.decide(by("eve", escalated, roles=["head"]))
+        await ended(job)
+
+    assert (escalated.asked_at, escalated.approved_by) == (pending.asked_at, [])
+    assert ledger.written == ["save a"]
+
+
 async def test_one_denial_is_enough(host: Host) -> None:
     ledger = Ledger()
     async with host(writer("w", [SAVE], tools=[ledger.tool(approval=Approval(quorum=3))])) as client:
@@ -200,8 +234,13 @@ async def test_a_decision_after_the_expiry_is_refused(host: Host) -> None:
 async def test_an_expiry_can_end_the_job(host: Host) -> None:
     tools = [Ledger().tool(approval=Approval(expires=0.3, on_timeout="fail"))]
     async with host(writer("w", [SAVE, SAVE], tools=tools)) as client:
-        outcome = await (await client.start("w", "go")).outcome()
+        job = await client.start("w", "go")
+        outcome = await job.outcome()
+        with pytest.raises(DecisionRefused) as late:
+            await job.approve("c1-1", digest="d", by="ann")
 
+    text = "call c1-1 does not wait any more: nobody decided in time, so it expired and did not run"
+    assert (late.value.kind, str(late.value)) == ("JobEnded", f"job {job.id} has ended, and {text}")
     assert (outcome.status, outcome.requires_human) == ("tool_failure", True)
     assert outcome.error is not None
     assert outcome.error.startswith("nobody decided on call")
