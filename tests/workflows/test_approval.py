@@ -126,7 +126,7 @@ async def test_an_approval_that_an_escalation_set_aside_counts_when_it_is_given_
         await job.decide(by("eve", escalated, roles=["head"]))
         await ended(job)
 
-    assert (escalated.asked_at, escalated.approved_by) == (pending.asked_at, [])
+    assert (escalated.approved_by, escalated.renewed) == ([], 1)
     assert ledger.written == ["save a"]
 
 
