@@ -57,6 +57,9 @@ bench: $(INSTALLED) ## Surefoot against a bare workflow
 bench-peers: $(INSTALLED) ## and against other durable agents, in an environment of their own
 	$(BIN)/python -m bench.peers
 
+bench-batches: $(INSTALLED) ## a batch of ten thousand small jobs, and checking a file of 100,000 lines
+	$(BIN)/python -m bench.batches
+
 bench-gate: $(INSTALLED) ## decisions and pages with thousands of waiting jobs
 	$(BIN)/python -m bench.gate
 
