@@ -127,7 +127,7 @@ class ModelCaller:
                 smaller = context.trimmed() if may_trim else context
                 if smaller is not context:
                     context = smaller
-                elif may_sum_up and context.old:
+                elif may_sum_up and context.replaceable:
                     return None, context
                 else:
                     told = said(error) + (no_room(agent, context) if request.compaction else "")

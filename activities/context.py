@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from activities.epochs import as_seen, latest, size_of, summed_up
+from activities.epochs import as_seen, kept_words, latest, size_of, summed_up
 from workflows.contracts import Audit, Entry, Epoch, Logged, Turn
 
 BYTES_OF_A_TOKEN = 3
@@ -66,6 +66,11 @@ class Context:
         end = latest(self.log)
         return as_seen(self.log, self.epoch, end) if end > summed_up(self.log, self.epoch) else []
 
+    @cached_property
+    def replaceable(self) -> int:
+        """How many bytes a summary can take the place of; 0 if there is nothing new to sum up."""
+        return size_of(self.old) - size_of(kept_words(self.log, latest(self.log))) if self.old else 0
+
     def trimmed(self) -> "Context":
         """With old results by their beginnings; itself if that changes nothing."""
         number, until = (self.epoch.number, self.epoch.trim_until) if self.epoch else (0, 0)
@@ -85,7 +90,7 @@ class Context:
             return self, False
         trimmed = self.trimmed()
         fitted = trimmed if self.tokens - trimmed.tokens >= self.tokens * WORTH_TRIMMING else self
-        worth = size_of(fitted.old) // BYTES_OF_A_TOKEN_SAVED >= fitted.tokens * WORTH_SUMMING_UP
+        worth = fitted.replaceable // BYTES_OF_A_TOKEN_SAVED >= fitted.tokens * WORTH_SUMMING_UP
         return fitted, worth and fitted.tokens > mark * ROOM
 
     @cached_property

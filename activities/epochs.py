@@ -65,6 +65,12 @@ def short(entry: Entry) -> Entry:
     return entry.model_copy(update={"content": stub})
 
 
+def kept_words(log: Sequence[Logged], end: int) -> list[Message]:
+    """A person's first message and the last one before entry `end`: no summary takes their place."""
+    said = [entry for entry in log[:end] if isinstance(entry, Message)]
+    return [_cut(message) for message in [*said[:1], *said[1:][-1:]]]
+
+
 def size_of(entries: Sequence[Entry]) -> int:
     """About how many bytes a provider is sent for these entries."""
     return sum(_size(entry) for entry in entries)
@@ -72,10 +78,8 @@ def size_of(entries: Sequence[Entry]) -> int:
 
 def _instead(log: Sequence[Logged], epoch: Epoch) -> list[Entry]:
     """What the job began with, the summary, and what a person said last before the entries that are still seen."""
-    said = [entry for entry in log[: summed_up(log, epoch)] if isinstance(entry, Message)]
-    first, last = said[:1], said[1:][-1:]
-    note = Note(text=SUMMARY.format(summary=_summary(log, epoch)))
-    return [*map(_cut, first), note, *map(_cut, last)]
+    words = kept_words(log, summed_up(log, epoch))
+    return [*words[:1], Note(text=SUMMARY.format(summary=_summary(log, epoch))), *words[1:]]
 
 
 def _summary(log: Sequence[Logged], epoch: Epoch) -> str | None:

@@ -14,7 +14,7 @@ from activities.apps import App
 from activities.attempts import Attempt
 from activities.context import BYTES_OF_A_TOKEN, BYTES_OF_A_TOKEN_SAVED, Context
 from activities.context_limits import context_mark, overhead
-from activities.epochs import latest, short, size_of
+from activities.epochs import SUMMARY, latest, short, size_of
 from activities.errors import UnknownAgent
 from activities.explain import said
 from activities.mcp.servers import McpServers
@@ -120,14 +120,15 @@ def _cut(entry: Entry, most: int) -> Entry:
 def _summary(context: Context, answer: Answer, attempt: int) -> Summary:
     turn = answer.turn
     text = turn.text.strip()[:SUMMARY_CHARS]
-    saved = size_of(context.old) - len(text.encode())
+    size = len(SUMMARY.format(summary=text).encode())
+    saved = context.replaceable - size
     spent = {"usage": turn.usage, "model": turn.model, "instead_of": answer.instead_of, **lost_before(attempt)}
     until = latest(context.log)
     if turn.stop in NO_SUMMARY or turn.calls or not text:
         why = turn.stop_detail or turn.text[:200] or "it said nothing"
         return Summary(until=until, problem=f"the model's answer ended with {turn.stop}: {why}", **spent)
     if saved <= 0:
-        why = f"the summary has {len(text.encode()):,} bytes, and what it is of {size_of(context.old):,}"
+        why = f"the summary has {size:,} bytes, and what it is of {context.replaceable:,}"
         return Summary(until=until, problem=why, **spent)
     after = max(0, context.tokens - saved // BYTES_OF_A_TOKEN_SAVED)
     return Summary(until=until, text=text, before=context.tokens, after=after, **spent)

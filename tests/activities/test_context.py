@@ -189,12 +189,14 @@ def test_above_the_mark_old_results_go_first() -> None:
 
 def test_a_summary_is_due_where_trimming_is_not_enough_and_there_is_something_to_sum_up() -> None:
     talk = [*job(0), *(turn(number, tokens=50_000) for number in range(1, 40)), Message(text="x" * 4000)]
-    big = [talk[0], Message(text="y" * 60_000), *talk[1:]]
+    big = [talk[0], Note(text="y" * 80_000), *talk[1:]]
+    words = [talk[0], Message(text="y" * 80_000), *talk[1:]]
 
     assert Context(talk, None).fitted(50_000)[1] is False
     assert Context(big, None).fitted(50_000)[1] is True
+    assert Context(words, None).fitted(50_000)[1] is False  # most of that stays
     assert Context(job(1, tokens=90_000), None).fitted(50_000)[1] is False
-    assert Context(job(1), None).old == []
+    assert (Context(job(1), None).old, Context(job(1), None).replaceable) == ([], 0)
 
 
 def test_trimming_that_frees_next_to_nothing_waits_until_it_is_worth_a_new_epoch() -> None:

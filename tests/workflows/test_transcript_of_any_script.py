@@ -20,7 +20,7 @@ from activities.providers.google_request import build_body
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
 from activities.sandbox import Sandbox
-from activities.tools import tool
+from activities.tools import Tool, tool
 from surefoot.client import Client
 from tests.conftest import QUICK
 from tests.judge_google import judge_contents
@@ -67,11 +67,17 @@ def _ended(name: str) -> Flag:
     return ended.setdefault(name, Flag())
 
 
+seen: list[ModelRequest] = []
+scripts: dict[str, str] = {}
+"""Those that are too long to be the message themselves, by what the message is instead."""
+
+
 def told(request: ModelRequest) -> dict[str, Any]:
     """The script is the message: turns as JSON, then "done"."""
+    seen.append(request)
     first = request.transcript[0]
     assert isinstance(first, Message)
-    script = json.loads(first.text)
+    script = json.loads(scripts.get(first.text, first.text))
     if request.tool_choice == "none":
         return dict(script["closing"])
     turns = script["turns"]
@@ -80,8 +86,9 @@ def told(request: ModelRequest) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 async def client(temporal: Temporal) -> AsyncIterator[Client]:
-    agent = Agent("player", Script(told), tools=[look_up, note, double, fail, destroy, wait_for])
-    async with hosting(temporal, App([agent]), task_queue=QUEUE, settings=QUICK):
+    tools: list[Tool] = [look_up, note, double, fail, destroy, wait_for]
+    agents = [Agent("player", Script(told), tools=tools), Agent("crowded", Script(told), tools=tools, compact_at=300)]
+    async with hosting(temporal, App(agents), task_queue=QUEUE, settings=QUICK):
         yield Client(temporal, task_queue=QUEUE)
 
 
@@ -146,6 +153,33 @@ async def test_any_script_leaves_an_orderly_transcript_within_its_limits(
     assert limits.rounds is None or view.rounds <= limits.rounds
     assert limits.rounds is None or sum(bool(turn.calls) for turn in asked) <= limits.rounds + 2
     assert len({result.call for result in results}) == len(results)
+    await check_replay(client.temporal, job.id)
+
+
+WORDS = "so it goes " * 40
+TALK = st.lists(CALLS, max_size=2)
+SUMMARIES = st.sampled_from([{"text": "in short"}, {"text": "in short"}, *({"text": ""}, {"text": WORDS * 20})])
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(script=st.lists(TALK, min_size=5, max_size=8), summary=SUMMARIES)
+async def test_whatever_was_cut_short_each_request_is_orderly(
+    client: Client, script: list[list[dict[str, object]]], summary: dict[str, object]
+) -> None:
+    seen.clear()
+    turns = [{**calls(*made, call("look_up", key=str(number))), "text": WORDS} for number, made in enumerate(script)]
+    scripts["talk"] = json.dumps({"turns": turns, "closing": summary})
+    job = await client.start("crowded", "talk")
+    outcome = await job.outcome()
+    summaries = sum(entry.summary is not None for entry in await job.audit())
+
+    for request in seen:
+        judge_transcript(request.transcript)
+        judge_contents(build_body(request))
+    judge_transcript(await job.transcript())
+    assert outcome.status == "complete"
+    assert any(request.purpose == "summary" for request in seen)
+    assert (summaries > 0) == any(request.turns_before > 0 for request in seen) == (summary["text"] == "in short")
     await check_replay(client.temporal, job.id)
 
 
