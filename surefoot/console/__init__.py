@@ -5,12 +5,24 @@ Every action is a plain form that works without a script; the script in `static/
 
 from fastapi import APIRouter
 
-from surefoot.console import assets, decide_link, deciding, editing, inbox, jobs, saying, sign_in, telling
+from surefoot.console import (
+    assets,
+    batch_words,
+    batches,
+    decide_link,
+    deciding,
+    editing,
+    inbox,
+    jobs,
+    saying,
+    sign_in,
+    telling,
+)
 
 
 def router() -> APIRouter:
     """All of the console's routes."""
     whole = APIRouter()
-    for part in (assets, sign_in, inbox, editing, deciding, jobs, saying, telling, decide_link):
+    for part in (assets, sign_in, inbox, editing, deciding, jobs, saying, telling, batches, batch_words, decide_link):
         whole.include_router(part.router)
     return whole

@@ -1,9 +1,8 @@
 """Pages about jobs: the list, one job, and the form for a new one. What people tell a job is in `telling.py`."""
 
-import hashlib
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
@@ -20,6 +19,7 @@ from surefoot.console.pages import (
     here_of,
     number_in,
     page,
+    print_of,
     wants_part,
 )
 from surefoot.console.picture import picture
@@ -34,11 +34,12 @@ from surefoot.http.paths import JOB
 from surefoot.http.people import Person
 from surefoot.job_pages import list_page
 from surefoot.lists import JobFilter
+from workflows.batch_contracts import LineClass
 from workflows.contracts import Audit, JobView
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-FILTERS = ("state", "status", "agent", "tenant", "tag")
+FILTERS = ("state", "status", "agent", "tenant", "tag", "batch", "end")
 PER_PAGE = 50
 SECTIONS = ("rounds", "transcript", "audit")
 
@@ -46,7 +47,9 @@ SECTIONS = ("rounds", "transcript", "audit")
 @router.get("/jobs")
 async def jobs(request: Request, person: Viewer) -> Response:
     query = request.query_params
-    chosen = {name: query.get(name) or None for name in FILTERS}
+    chosen: dict[str, Any] = {name: query.get(name) or None for name in FILTERS}
+    if chosen["end"] not in get_args(LineClass):
+        chosen["end"] = None
     wanted = JobFilter(**chosen)
     rows, after = await list_page(
         client_of(request).temporal, wanted, limit=PER_PAGE, cursor=query.get("cursor") or None
@@ -56,7 +59,7 @@ async def jobs(request: Request, person: Viewer) -> Response:
         "after": _jobs_address(query, cursor=after) if after else "",
         "chosen": chosen,
     }
-    version = _print(*(row.model_dump_json() for row in rows))
+    version = print_of(*(row.model_dump_json() for row in rows))
     if wants_part(request):
         return fresh(request, version, "rows.html", **context)
     return page(
@@ -78,7 +81,7 @@ async def job(request: Request, job: str, person: Viewer) -> Response:
     section, start = _chosen(query)
     # Taken before the job is looked at: what happens meanwhile is shown by the next update.
     glance = await handle.glance()
-    version = _print(str(glance.mark), section, *person.permissions)
+    version = print_of(str(glance.mark), section, *person.permissions)
     if has(request, version):
         return told_of(glance.look, fresh(request, version, "job_parts.html"))
     context: dict[str, Any] = {"temporal": _temporal(request, name), "section": section}
@@ -88,7 +91,7 @@ async def job(request: Request, job: str, person: Viewer) -> Response:
     except NoWorker as error:
         row = await handle.row()
         # Another version than with a worker: one may come without anything happening to the job.
-        version = _print(version, row.model_dump_json(), error.seen)
+        version = print_of(version, row.model_dump_json(), error.seen)
         shown, context = "silent.html", {**context, "row": row, "problem": error.seen, "later": ""}
     else:
         once = uuid.uuid4().hex  # sent with a message: a second click says nothing twice
@@ -149,7 +152,3 @@ async def new_page(
         request, "new.html", "New job", person=person, here="new", status=status, problem=problem, given=given, key=key,
         agents=agents,
     )  # fmt: skip
-
-
-def _print(*parts: str) -> str:
-    return hashlib.sha256("\x00".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]

@@ -3,6 +3,7 @@
 A browser that wants a part alone says so with the header `X-Part`; everything else is a plain page or a plain form.
 """
 
+import hashlib
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Annotated, Any
@@ -87,6 +88,11 @@ def fresh(request: Request, version: str, template: str, **context: Any) -> Resp
     if has(request, version):
         return Response(status_code=204, headers=headers)
     return HTMLResponse(render(template, csrf=access_of(request).csrf(request), **context), headers=headers)
+
+
+def print_of(*parts: str) -> str:
+    """A version of a page that shows these."""
+    return hashlib.sha256("\x00".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 async def typed(request: Request) -> Form:

@@ -25,9 +25,13 @@ def render(template: str, **context: Any) -> str:
 
 def job_url(job: str, **query: object) -> str:
     """Where a job's page is. An id that no path can hold, such as `..`, goes into the query."""
-    plain = all(part not in ("", ".", "..") for part in job.split("/"))
-    path = f"/jobs/{quote(job, safe='')}" if plain else "/jobs/-"
-    return with_query(path, query if plain else {"id": job, **query})
+    return _page("/jobs", job, query)
+
+
+def _page(folder: str, id: str, query: Mapping[str, object]) -> str:
+    plain = all(part not in ("", ".", "..") for part in id.split("/"))
+    path = f"{folder}/{quote(id, safe='')}" if plain else f"{folder}/-"
+    return with_query(path, query if plain else {"id": id, **query})
 
 
 def call_url(page: str, job: str, call: str, **query: object) -> str:
@@ -38,6 +42,21 @@ def call_url(page: str, job: str, call: str, **query: object) -> str:
 def tell_url(what: str, job: str) -> str:
     """Where a form goes that tells a job something."""
     return with_query(f"/tell/{what}", {"job": job})
+
+
+def batch_url(batch: str) -> str:
+    """Where a batch's page is."""
+    return _page("/batches", batch, {})
+
+
+def batch_word_url(what: str, batch: str) -> str:
+    """Where a form goes that tells a batch something."""
+    return with_query(f"/batch-words/{what}", {"batch": batch})
+
+
+def results_url(batch: str, **query: object) -> str:
+    """What became of a batch's lines, from the API."""
+    return with_query(f"/api/v1/batches/{quote(batch, safe='')}/results", query)
 
 
 def saying_url(job: str) -> str:
@@ -82,6 +101,10 @@ def _environment() -> Environment:
         "tell_url": tell_url,
         "output_url": output_url,
         "saying_url": saying_url,
+        "batch_url": batch_url,
+        "batch_word_url": batch_word_url,
+        "results_url": results_url,
+        "with_query": with_query,
         "static": address,
     }
     return environment

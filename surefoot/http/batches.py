@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from contextlib import ExitStack
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -21,7 +21,7 @@ from surefoot.http.batch_requests import (
     RetryBatch,
     SetConcurrency,
 )
-from surefoot.http.jobs import Jobs, Key, Submitter, Viewer, client_of
+from surefoot.http.jobs import Jobs, Key, Submitter, Viewer, client_of, offered_of
 from surefoot.http.paths import BATCH
 from surefoot.http.people import Person
 from surefoot.http.problems import PROBLEMS, Refusal, bad_lines
@@ -58,7 +58,6 @@ TheBatch = Annotated[Batch, Depends(batch_of)]
 @router.post("", status_code=201, openapi_extra=FILE)
 async def submit_batch(
     person: Submitter,
-    client: Jobs,
     request: Request,
     uploads: Annotated[Uploads, Depends(uploads_of)],
     options: Annotated[BatchOptions, Query()],
@@ -70,23 +69,40 @@ async def submit_batch(
     `skip_bad`. The same file with the same options (or the same Idempotency-Key) again is the same batch.
     """
     _check(request, options, key)
-    order = _order(options, person)
-    id_ = f"batch-{hashlib.sha256(key.encode()).hexdigest()[:20]}" if key is not None else options.id
-    budget = Budget(tokens=options.budget_tokens, cost_usd=options.budget_usd)
+    if key is not None:
+        options = options.model_copy(update={"id": id_of(key)})
     async with uploads.file(request) as file:
-        with ExitStack() as stack:
-            lines = (
-                read_jsonl(file, agent=options.agent)
-                if options.template is None
-                else read_csv(file, options.template, agent=options.agent)
-            )
-            found = await asyncio.to_thread(stack.enter_context, checked(lines))
-            if found.bad and not options.skip_bad:
-                raise BadLines(_told(found), found.bad)
-            batch = await client.batches.submit_checked(
-                found, order, id=id_, concurrency=options.concurrency, budget=budget
-            )
+        return await submit(request, person, file, options)
+
+
+def id_of(key: str) -> str:
+    """The id of the batch that is submitted under this key."""
+    return f"batch-{hashlib.sha256(key.encode()).hexdigest()[:20]}"
+
+
+async def submit(request: Request, person: Person, file: BinaryIO, options: BatchOptions) -> SubmittedBatch:
+    """Check a file and start its batch. Raises `BadLines`, `Refusal` for an agent that the app does not have."""
+    order, budget = _order(options, person), Budget(tokens=options.budget_tokens, cost_usd=options.budget_usd)
+    rows = options.template is not None
+    lines = (
+        read_csv(file, options.template or "", agent=options.agent) if rows else read_jsonl(file, agent=options.agent)
+    )
+    with ExitStack() as stack:
+        found = await asyncio.to_thread(stack.enter_context, checked(lines))
+        if found.bad and not options.skip_bad:
+            raise BadLines(_told(found), found.bad)
+        await _check_agents(request, found, options.agent)
+        batches = client_of(request).batches
+        batch = await batches.submit_checked(
+            found, order, id=options.id, concurrency=options.concurrency, budget=budget
+        )
     return SubmittedBatch(batch=batch.id, lines=found.good, skipped=found.bad_count, bad=bad_lines(found.bad))
+
+
+async def _check_agents(request: Request, found: Checked, agent: str | None) -> None:
+    if (offered := offered_of(request)) is not None:
+        for name in sorted({*found.agents, *([agent] if agent else [])}):
+            await offered.check(name)
 
 
 def _check(request: Request, options: BatchOptions, key: str | None) -> None:
@@ -119,7 +135,9 @@ def _order(options: BatchOptions, person: Person) -> BatchOrder:
 
 def _told(found: Checked) -> str:
     bad, whole = found.bad_count, found.bad_count + found.good
-    return f"{bad:,} of {whole:,} lines can't be jobs, so nothing was started; skip_bad=true goes on without them"
+    return (
+        f"{bad:,} of {whole:,} lines can't be jobs, so nothing was started: mend them, or go on without them (skip_bad)"
+    )
 
 
 @router.get("")

@@ -18,9 +18,10 @@ from tests.http.test_routes import needed
 NEEDS = {
     "view": {
         "GET /", "GET /inbox", "GET /inbox/card", "GET /inbox/read", "GET /inbox/became", "GET /inbox/whole",
-        "GET /jobs", "GET /jobs/{job}", "GET /saying", "POST /logout",
+        "GET /jobs", "GET /jobs/{job}", "GET /batches", "GET /batches/{batch}", "GET /saying", "POST /logout",
     },
-    "submit": {"GET /new", "POST /new", "POST /tell/{what}"},
+    "submit": {"GET /new", "POST /new", "POST /tell/{what}", "GET /new-batch", "POST /new-batch",
+        "POST /batch-words/{what}",},
     "approve": {
         "GET /inbox/edit", "POST /inbox/edit", "POST /inbox/review", "GET /inbox/grant", "POST /inbox/rule",
         "POST /inbox/decide", "POST /inbox/resolve",
