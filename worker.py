@@ -29,13 +29,19 @@ from activities.connection import NotConnected, logged_runtime, open_client
 from activities.containment import Contained
 from activities.deliver_notice import Notifier
 from activities.errors import DefinitionError
+from activities.hand_back import BatchReturner
+from activities.hand_in import LaneDesk
 from activities.idleness import Activity, until_idle
+from activities.lane_requests import LaneRequests
+from activities.lanes import terms_from
 from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.payloads import BadKeys
+from activities.replies import Replies
 from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
+from activities.submit_batch import BatchSubmitter
 from activities.summarize import Summarizer
 from activities.tend_batch import BatchTender
 from activities.threads import Threads
@@ -44,7 +50,10 @@ from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
 from workflows.batch import Batch
 from workflows.batch_part import BatchPart
+from workflows.lane import Lane
+from workflows.lane_contracts import LaneTerms
 from workflows.notice_delivery import NoticeDelivery
+from workflows.provider_batch import ProviderBatch
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
@@ -67,10 +76,14 @@ class Settings(Timing):
     shutdown_seconds: float = 10.0
     sticky_seconds: float = 1.0
     artifacts: Artifacts = field(default_factory=Artifacts.from_environment)
+    lane_terms: LaneTerms = field(default_factory=LaneTerms)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
-        values: dict[str, Any] = {"artifacts": Artifacts.from_environment(environment)}
+        values: dict[str, Any] = {
+            "artifacts": Artifacts.from_environment(environment),
+            "lane_terms": terms_from(environment),
+        }
         for each in fields(cls):
             name = f"SUREFOOT_{each.name.upper()}"
             if each.name in values or name not in environment:
@@ -118,10 +131,13 @@ async def hosting(
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
     tender = BatchTender()
+    requests = LaneRequests(app, models, servers, transcripts)
+    desk, submitter = LaneDesk(requests, settings.lane_terms), BatchSubmitter(requests)
+    returner = BatchReturner(requests, Replies(threads))
     worker = Worker(
         client,
         task_queue=task_queue,
-        workflows=[AgentJob, NoticeDelivery, Batch, BatchPart],
+        workflows=[AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch],
         activities=[
             caller.load_agent,
             caller.call_model,
@@ -134,6 +150,11 @@ async def hosting(
             notifier.deliver_notice,
             tender.tend_batch,
             tender.end_jobs,
+            desk.hand_in,
+            desk.look_at_lane,
+            submitter.submit_batch,
+            submitter.look_at_batch,
+            returner.hand_back,
         ],
         workflow_runner=Sandbox(),
         interceptors=[Contained(), *interceptors],

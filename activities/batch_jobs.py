@@ -8,14 +8,15 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
 
 from workflows import labels
-from workflows.batch_contracts import BatchLine, BatchOrder, LineClass
+from workflows.batch_contracts import BatchLine, BatchNote, BatchOrder, LineClass
 from workflows.contracts import BatchPlace, JobStart
 from workflows.showing import BATCH, PHASE, STATUS
 
@@ -31,7 +32,10 @@ INCOMPLETE = (
 )  # fmt: skip
 """Ends before a job was done: a limit, or a person."""
 
-WAITS = f"{PHASE.name} IN ('waiting', 'paused')"
+WAITS = f"{PHASE.name} IN ('waiting', 'paused', 'batched')"
+"""Jobs that give their places in the window away: they wait for people, or for a provider batch."""
+
+BATCHED = f"{PHASE.name} = 'batched'"
 ENDED = "ExecutionStatus NOT IN ('Running', 'ContinuedAsNew')"
 _SHORT = ", ".join(f"'{status}'" for status in INCOMPLETE)
 ENDED_AS: Mapping[LineClass, str] = {
@@ -44,13 +48,22 @@ ENDED_AS: Mapping[LineClass, str] = {
 
 @dataclass(frozen=True)
 class Counts:
-    """How many jobs of a batch run, wait for people (and run), are done, incomplete, or failed."""
+    """How many jobs of a batch run, wait for people (and run), are done, incomplete, or failed.
+
+    `batched` ones wait for a provider batch (and run).
+    """
 
     running: int
     waiting: int
     done: int
     incomplete: int
     failed: int
+    batched: int = 0
+
+    @property
+    def idle(self) -> int:
+        """How many run and need nothing from a worker now."""
+        return self.waiting + self.batched
 
     @property
     def ended(self) -> int:
@@ -68,8 +81,10 @@ def jobs_of(batch: str) -> str:
     return f"WorkflowType = '{labels.WORKFLOW}' AND {BATCH.name} = '{batch}'"
 
 
-async def begin(client: Client, queue: str, batch: str, line: BatchLine, order: BatchOrder) -> str:
-    """Start the job of a line unless it was started before; its id."""
+async def begin(
+    client: Client, queue: str, batch: str, line: BatchLine, order: BatchOrder, submitted: datetime | None = None
+) -> str:
+    """Start the job of a line unless it was started before; its id. `submitted` is when the batch was."""
     job = job_id(batch, line)
     limits = order.limits.changed(line.limits) if order.limits else line.limits
     start = JobStart(
@@ -81,6 +96,8 @@ async def begin(client: Client, queue: str, batch: str, line: BatchLine, order: 
         **({"tenant": order.tenant} if order.tenant else {}),
         **({"tags": order.tags} if order.tags else {}),
         batch=BatchPlace(batch=batch, line=line.number, custom_id=line.custom_id),
+        **({"lane": order.lane} if order.lane != "sync" else {}),
+        **({"lane_until": submitted + timedelta(seconds=order.within)} if order.within and submitted else {}),
     )
     with suppress(WorkflowAlreadyStartedError):
         await client.start_workflow(
@@ -114,11 +131,32 @@ async def count(client: Client, batch: str) -> Counts:
         name = str(group.group_values[0])
         running += group.count if name == "Running" else 0
         ended += group.count if name not in ("Running", "ContinuedAsNew") else 0
-    waiting = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {WAITS}") if running else 0
+    idle = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {WAITS}") if running else 0
+    batched = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {BATCHED}") if idle else 0
     done = await number(client, f"{jobs} AND {ENDED_AS['done']}") if ended else 0
     incomplete = await number(client, f"{jobs} AND {ENDED_AS['incomplete']}") if ended > done else 0
     failed = max(0, ended - done - incomplete)
-    return Counts(running=running, waiting=waiting, done=done, incomplete=incomplete, failed=failed)
+    waiting = max(0, idle - batched)
+    return Counts(
+        running=running, waiting=waiting, done=done, incomplete=incomplete, failed=failed, batched=min(batched, idle)
+    )
+
+
+async def may_begin(client: Client, batch: str, counts: Counts) -> bool:
+    """Whether jobs of this batch are still to begin: there are lines without one, and nothing holds it up."""
+    try:
+        description = await client.get_workflow_handle(batch).describe()
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
+            return False
+        raise
+    if description.status != WorkflowExecutionStatus.RUNNING:
+        return False
+    note = await description.memo_value("batch", None, type_hint=BatchNote)
+    if note is None or note.hold is not None or note.ending is not None:
+        return False
+    begun = counts.running + counts.ended - sum(note.superseded.values()) + note.refused
+    return begun < note.lines
 
 
 def class_of(run: WorkflowExecution) -> LineClass:

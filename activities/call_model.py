@@ -3,18 +3,14 @@
 What an attempt can fail by, and what then, is in `model_asker.py`.
 """
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import timedelta
 
-from pydantic import JsonValue
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities import citations
 from activities.agents import Agent
-from activities.answer_check import final_answer, problem_of
 from activities.apps import App
 from activities.attempts import Attempt
 from activities.context import Context
@@ -23,12 +19,11 @@ from activities.errors import UnknownAgent
 from activities.explain import said
 from activities.mcp.servers import McpServers
 from activities.model_asker import Answer, ModelAsker, lost_before, models_of
+from activities.model_requests import model_request
 from activities.models import Models
-from activities.plans import plan_calls
-from activities.prompts import instructions
 from activities.providers.errors import ContextTooLong
-from activities.providers.protocol import Live, ModelRequest
-from activities.providers.thinking_room import closing_output
+from activities.providers.protocol import Live
+from activities.replies import Replies
 from activities.speaking import Pace, speaking
 from activities.timing import Timing
 from activities.transcripts import Transcripts, fetch_page
@@ -36,7 +31,6 @@ from workflows.contracts import (
     AgentSpec,
     Audit,
     CallModel,
-    Entry,
     LoadAgent,
     ModelReply,
     ReadSegment,
@@ -61,7 +55,7 @@ class ModelCaller:
         timing: Timing,
     ) -> None:
         self._app, self._servers, self._transcripts = app, servers, transcripts
-        self._threads, self._timing, self.asker = threads, timing, ModelAsker(models, timing)
+        self._timing, self.asker, self._replies = timing, ModelAsker(models, timing), Replies(threads)
         self._pace = Pace()
 
     @activity.defn
@@ -105,8 +99,9 @@ class ModelCaller:
             if answer is None:
                 return ModelReply(turn=Turn(), too_long=True, **begun, **lost_before(info.attempt))
             told = [entry for entry in log if not isinstance(entry, Audit)]
-            reply = (await self._reply(agent, request, answer, told, info.attempt)).model_copy(update=begun)
-            return _with_citations(reply, told) if agent.cite and not answer.turn.calls else reply
+            reply = await self._replies.reply(agent, answer.turn, told, closing=request.closing is not None)
+            instead = {"instead_of": answer.instead_of} if answer.instead_of else {}
+            return reply.model_copy(update={**begun, **lost_before(info.attempt), **instead})
 
     async def _ask_with_room(
         self, attempt: Attempt, agent: Agent, request: CallModel, context: Context, live: Live | None
@@ -121,7 +116,9 @@ class ModelCaller:
                 return None, context
         while True:
             try:
-                return await self.asker.ask(attempt, agent, models, _wire(agent, request, context, live)), context
+                return await self.asker.ask(
+                    attempt, agent, models, model_request(agent, request, context, live)
+                ), context
             except ContextTooLong as error:
                 # The request was refused and cost nothing, so the shorter one is not a retry.
                 smaller = context.trimmed() if may_trim else context
@@ -132,65 +129,3 @@ class ModelCaller:
                 else:
                     told = said(error) + (no_room(agent, context) if request.compaction else "")
                     await self.asker.fail(attempt, type(error).__name__, told, error.retryable)
-
-    async def _reply(
-        self, agent: Agent, request: CallModel, answer: Answer, told: Sequence[Entry], attempt: int
-    ) -> ModelReply:
-        """`told` is the whole of what was said: what the model saw of it in short holds as before."""
-        turn = answer.turn
-        plans = await plan_calls(agent, turn.calls, self._threads)
-        checked: dict[str, object] = {**lost_before(attempt)}
-        if not turn.calls and not request.closing:
-            checked |= await self._checked(agent, turn.text, told)
-        if answer.instead_of:
-            checked["instead_of"] = answer.instead_of
-        return ModelReply(turn=turn, plans=plans, **checked)
-
-    async def _checked(self, agent: Agent, text: str, told: Sequence[Entry]) -> dict[str, object]:
-        """What the agent's output schema, and then its own check, say of a final answer."""
-        found: dict[str, object] = {}
-        output: JsonValue = None
-        if agent.output is not None:
-            output, problem = _output(agent, text)
-            found = {"output": output, "output_problem": problem}
-        if agent.check is None or found.get("output_problem") is not None or not text.strip():
-            return found  # the loop has words of its own for an empty answer
-        problem = await problem_of(agent.check, final_answer(text, output, told), self._threads)
-        return found if problem is None else {"output_problem": problem}
-
-
-def _wire(agent: Agent, request: CallModel, context: Context, live: Live | None) -> Callable[[str], ModelRequest]:
-    """The request, for a model's own name of itself."""
-
-    def wire(model: str) -> ModelRequest:
-        most = agent.max_output_tokens
-        if request.closing:
-            most = closing_output(agent.closing_tokens, model, agent.settings, context.seen)
-        return ModelRequest(
-            model=model,
-            instructions=instructions(agent, request.closing),
-            transcript=citations.marked(context.seen) if agent.cite else context.seen,
-            tools=[tool.declaration() for tool in agent.all_tools],
-            tool_choice="none" if request.closing else "auto",
-            max_output_tokens=most,
-            settings=agent.settings,
-            turn=request.turn,
-            turns_before=context.turns_summed_up,
-            chains=context.continues,
-            live=live,
-            idle_seconds=agent.idle_timeout,
-        )
-
-    return wire
-
-
-def _with_citations(reply: ModelReply, told: Sequence[Entry]) -> ModelReply:
-    calls, problem = citations.check(reply.turn.text, told)
-    found = {"citations": calls, "citation_problem": problem}
-    return reply.model_copy(update={name: value for name, value in found.items() if value})
-
-
-def _output(agent: Agent, answer: str) -> tuple[JsonValue, str | None]:
-    if (size := len(answer.encode())) > OUTPUT_BYTES:
-        return None, f"It has {size} bytes, at most {OUTPUT_BYTES} fit into an outcome."
-    return agent.check_output(answer)

@@ -19,8 +19,8 @@ from activities.kept import KeptForModel
 from activities.models import Models
 from activities.providers.advice import setting_advice
 from activities.providers.errors import ContextTooLong, MalformedAnswer, ModelError, TimedOut
-from activities.providers.prices import price
-from activities.providers.protocol import ModelRequest, Provider
+from activities.providers.prices import priced
+from activities.providers.protocol import ModelRequest
 from activities.providers.schema_mode import SchemaMode
 from activities.stand_ins import OUT_OF_ORDER, Model, StandIns, shown
 from activities.timing import Timing
@@ -84,7 +84,7 @@ class ModelAsker:
             await self.fail(attempt, type(error).__name__, said(error), True)
         now = datetime.now(UTC).replace(microsecond=0)
         timed = turn.model_copy(update={"at": now, "number": wire.turn, **took(since, attempt.info.attempt)})
-        return Answer(_priced(timed, provider, model), _instead_of(attempt, models, place))
+        return Answer(priced(timed, provider.api, model), _instead_of(attempt, models, place))
 
     async def _failed(
         self, attempt: Attempt, agent: Agent, models: Sequence[Model], place: int, error: ModelError
@@ -127,13 +127,6 @@ def models_of(agent: Agent, request: CallModel) -> Sequence[Model]:
 def lost_before(attempt: int) -> dict[str, int]:
     """How many attempts there were before, failed or interrupted: each of them may have been charged for."""
     return {"failed_attempts": attempt - 1} if attempt > 1 else {}
-
-
-def _priced(turn: Turn, provider: Provider, model: str) -> Turn:
-    # An adapter that knows more than the counts say has priced its turn itself.
-    cost = turn.usage.cost_usd or price(turn.usage, turn.model or model, provider.api)
-    usage = turn.usage.model_copy(update={"cost_usd": cost} if cost is not None else {"unmeasured": 1})
-    return turn.model_copy(update={"usage": usage})
 
 
 def _instead_of(attempt: Attempt, models: Sequence[Model], place: int) -> list[str]:

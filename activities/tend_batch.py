@@ -18,7 +18,7 @@ from activities import batch_jobs
 from activities.batch_jobs import ENDED, WAITS, Counts
 from activities.batch_lines import Lines
 from workflows.batch_contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
-from workflows.showing import COST, PHASE, TOKENS, UNMEASURED
+from workflows.showing import COST, PHASE, SAVED, TOKENS, UNMEASURED
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ class _Tending:
             async for run in self._client.list_workflows(recent):
                 self._no_longer_fresh(run.id)
         self._occupied = 0
-        if counts.running > counts.waiting:
+        if counts.running > counts.idle:
             old = f"{jobs} AND {PHASE.name} = 'running' AND StartTime < '{(now - FRESH).isoformat()}'"
             self._occupied = await batch_jobs.number(self._client, old)
         await self._settle(now if self._is_over(counts) else now - LATE)
@@ -140,11 +140,12 @@ class _Tending:
         query = f"{batch_jobs.jobs_of(self._batch)} AND {ENDED} AND CloseTime < '{until.isoformat()}'"
         if spent.until is not None:
             query += f" AND CloseTime >= '{spent.until.isoformat()}'"
-        tokens, cost, unmeasured, jobs = 0, 0.0, 0, 0
+        tokens, cost, saved, unmeasured, jobs = 0, 0.0, 0.0, 0, 0
         async for run in self._client.list_workflows(query):
             found = run.typed_search_attributes
             tokens += found.get(TOKENS) or 0
             cost += found.get(COST) or 0.0
+            saved += found.get(SAVED) or 0.0
             unmeasured += found.get(UNMEASURED) or 0
             jobs += 1
         total = BatchSpent(
@@ -153,6 +154,7 @@ class _Tending:
             unmeasured=spent.unmeasured + unmeasured,
             jobs=spent.jobs + jobs,
             until=until,
+            saved_usd=spent.saved_usd + saved,
         )
         self._progress = self._progress.model_copy(update={"spent": total})
 
@@ -180,7 +182,7 @@ class _Tending:
             return self._progress.model_copy(update={"ended": True})
         if self._may_begin and (why := self._over_budget()):
             return self._progress.model_copy(update={"over_budget": why})
-        if not self._may_begin and not self._fresh and counts.waiting and counts.running == counts.waiting:
+        if not self._may_begin and not self._fresh and counts.idle and counts.running == counts.idle:
             return self._progress.model_copy(update={"parked": True})
         return None
 
@@ -217,7 +219,7 @@ class _Tending:
 
     async def _begin_one(self, line: BatchLine, order: BatchOrder) -> str | None:
         try:
-            return await batch_jobs.begin(self._client, self._queue, self._batch, line, order)
+            return await batch_jobs.begin(self._client, self._queue, self._batch, line, order, self._state.submitted)
         except RPCError as error:
             if error.status != RPCStatusCode.INVALID_ARGUMENT:
                 raise

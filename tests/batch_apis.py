@@ -47,8 +47,8 @@ def message(text: str) -> Body:
 
 
 def _last(said: list[Any]) -> str:
-    content = said[-1]["content"]
-    return content if isinstance(content, str) else content[-1]["text"]
+    content = said[-1].get("content", "results")
+    return content if isinstance(content, str) else content[-1].get("text", "results")
 
 
 @dataclass

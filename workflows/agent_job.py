@@ -38,10 +38,11 @@ from workflows.contracts import (
 from workflows.desk import Desk
 from workflows.failures import FAILED, FAULTS, reason
 from workflows.gate import Gate
+from workflows.lane_contracts import LaneReply
 from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
 from workflows.outcomes import outcome
-from workflows.received import NAME_CHARS, received, received_start, unanswered
+from workflows.received import NAME_CHARS, received, received_loosely, received_start, unanswered
 from workflows.results import interrupted
 from workflows.showing import VIEW_BYTES, fitting
 from workflows.transcript import Transcript
@@ -198,6 +199,11 @@ class AgentJob:
         """What a reply goes on from when the run ended without a result: terminated, or timed out."""
         return self._desk.rest()
 
+    @workflow.query
+    def awaited_turn(self) -> int | None:
+        """Which turn this job waits for in a provider batch, if it does."""
+        return self._loop.lanes.awaited if self._loop is not None else None
+
     # --- what can be sent: an update answers, a signal is kept by the server while no worker is up
 
     @workflow.update
@@ -230,6 +236,13 @@ class AgentJob:
     def steer(self, *sent: object) -> None:
         with unanswered():
             self._desk.steer(received(Steer, sent))
+
+    @workflow.signal
+    def lane_reply(self, *sent: object) -> None:
+        with unanswered():
+            reply = received_loosely(LaneReply, sent)
+            if self._loop is not None:
+                self._loop.lanes.take(reply)
 
     @workflow.signal
     def stop(self, *by: object) -> None:
@@ -273,6 +286,8 @@ def _state(start: JobStart) -> JobState:
             root=start.root,
             lent=start.lent,
             batch=start.batch,
+            lane=start.lane,
+            lane_until=start.lane_until,
         )
     if start.resumed:
         return start.carry
@@ -295,6 +310,9 @@ def _state(start: JobStart) -> JobState:
             "by": start.by,
             "lent": None,  # a reply is its writer's own affair, not the parent's, nor the batch's
             "batch": None,
+            "lane": "sync",
+            "batched": None,
+            "batched_seconds": 0.0,
             "children": [_over(child) for child in start.carry.children],
         }
     )

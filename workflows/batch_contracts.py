@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflows.contracts import JsonObject, Limits, Record, State
+from workflows.contracts import JsonObject, Lane, Limits, Record, State
 
 BatchEnding = Literal["finish", "stop", "cancel"]
 """How a batch is given up. No more jobs begin; those that run end by themselves, are stopped, or are cancelled."""
@@ -40,7 +40,10 @@ class PartRef(Record):
 
 
 class BatchOrder(Record):
-    """What all jobs of a batch begin with. A line's own agent and limits go before these."""
+    """What all jobs of a batch begin with. A line's own agent and limits go before these.
+
+    `lane` says how their models are asked; provider batches are waited for `within` so many seconds from submission on.
+    """
 
     agent: str | None = None
     limits: Limits | None = None
@@ -50,6 +53,8 @@ class BatchOrder(Record):
     by: str | None = None
     priority: int | None = None
     weight: float | None = None
+    lane: Lane = "sync"
+    within: float | None = Field(default=None, gt=0)
 
 
 class Budget(Record):
@@ -60,13 +65,17 @@ class Budget(Record):
 
 
 class BatchSpent(Record):
-    """What the `jobs` that ended before `until` used. `unmeasured` counts requests whose price nobody knows."""
+    """What the `jobs` that ended before `until` used. `unmeasured` counts requests whose price nobody knows.
+
+    `saved_usd` is what cheaper lanes saved.
+    """
 
     tokens: int = 0
     cost_usd: float = 0.0
     unmeasured: int = 0
     jobs: int = 0
     until: datetime | None = None
+    saved_usd: float = 0.0
 
 
 class BatchState(State):
@@ -138,7 +147,7 @@ class TendBatch(Record):
 
 
 class Tended(Record):
-    """How a batch stands. `parked`: nothing runs and nothing can begin, but some jobs wait for people.
+    """How a batch stands. `parked`: nothing runs and nothing can begin, but some jobs wait.
 
     `ended`: every line's job has ended. `over_budget` says which limit is reached.
     """

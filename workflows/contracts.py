@@ -28,7 +28,13 @@ Status = Literal[
 ]
 """How a job ended. `failed`: the job itself could not run (unknown agent, a fault in workflow code)."""
 
-JobPhase = Literal["running", "waiting", "paused", "ended"]
+JobPhase = Literal["running", "waiting", "paused", "ended", "batched"]
+"""`batched`: it waits for a provider batch."""
+
+Lane = Literal["sync", "flex", "batch", "auto"]
+"""How a job's models are asked: at once; at once at OpenAI's cheaper tier; many together in a provider batch, within a
+day; or in the cheapest of these ways that there is."""
+
 Choice = Literal["approve", "answer", "deny"]
 Settlement = Literal["happened", "not_happened", "give_up"]
 Risk = Literal["low", "normal", "high"]
@@ -93,7 +99,8 @@ class Limits(Record):
 class Usage(Record):
     """What model calls consumed. Input tokens include those read from a cache (`cached_tokens`) and written to one.
 
-    `unmeasured` counts requests whose price or tokens nobody told us: unknown models, failed attempts.
+    `unmeasured` counts requests whose price or tokens nobody told us: unknown models, failed attempts. `saved_usd` is
+    what `cost_usd` would be more at list prices.
     """
 
     input_tokens: int = 0
@@ -106,6 +113,7 @@ class Usage(Record):
     tool_calls: int = 0
     failed_attempts: int = 0
     unmeasured: int = 0
+    saved_usd: float = 0.0
 
     @property
     def tokens(self) -> int:
@@ -168,7 +176,10 @@ StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "content_filt
 
 
 class Turn(Record):
-    """What the model answered in one call, `at` when, after how many `seconds`, at which attempt."""
+    """What the model answered in one call, `at` when, after how many `seconds`, at which attempt.
+
+    `tier`: at which cheaper one, if not at the usual one.
+    """
 
     kind: Literal["turn"] = "turn"
     number: int = 0
@@ -181,6 +192,7 @@ class Turn(Record):
     at: datetime | None = None
     seconds: float | None = None
     attempts: int = 1
+    tier: Literal["flex", "batch"] | None = None
 
     @property
     def calls(self) -> list[CallPart]:
@@ -355,7 +367,7 @@ class CallModel(Record):
     `new` is None when the entries were too large to be handed over; the worker then reads
     `base` to `length` by query. `tail` are the last entries of the last earlier segment, as far as no call was handed
     them while that run lasted. They are seen as `epoch` says. `compaction` is what may be done when they are too long:
-    let old results go, or also answer that they have to be summed up.
+    let old results go, or also answer that they have to be summed up. `flex` asks at the cheaper tier.
     """
 
     agent: str
@@ -369,6 +381,7 @@ class CallModel(Record):
     tail: list[Logged] = []
     epoch: Epoch | None = None
     compaction: Literal["trim", "summarize"] | None = None
+    flex: bool = False
 
 
 class ReadSegment(Record):
@@ -705,6 +718,7 @@ class JobStart(Record):
     A new job, a reply to an ended one (`carry`), a continuation (`resumed`), or a fork: `carry` points at another job's
     transcript, and without a `message` the model goes on from there. A job that works for a call of another one has
     that as its `parent`, the first of the family as its `root`, and may spend what was `lent` to it for this message.
+    Its models are asked as `lane` says; provider batches are waited for until `lane_until`.
     """
 
     agent: str
@@ -721,6 +735,8 @@ class JobStart(Record):
     root: str | None = None
     lent: Limits | None = None
     batch: BatchPlace | None = None
+    lane: Lane = "sync"
+    lane_until: datetime | None = None
 
 
 class Finding(Record):
@@ -742,6 +758,7 @@ class Outcome(Record):
 
     `citations` are the calls whose results the answer refers to, `citation_problem` says what was still wrong with them
     when the model had been asked again. `stand_ins` says which models answered in place of which others, and why.
+    `batched_seconds` is how long it waited for provider batches.
     """
 
     status: Status
@@ -756,6 +773,7 @@ class Outcome(Record):
     error: str | None = None
     stand_ins: list[str] = []
     citation_problem: str | None = None
+    batched_seconds: float = 0.0
 
 
 class Spent(State):
@@ -854,11 +872,19 @@ class RoundPrint(Record):
     polls: bool = False
 
 
+class Batched(Record):
+    """The model call of `turn` was handed in for a provider batch, which is waited for `until` then."""
+
+    turn: int
+    since: datetime
+    until: datetime
+
+
 class JobState(State):
     """All that a job is, beside its transcript: carried into the next run by continue-as-new and by a reply.
 
     `compacting`: whether what was said has to be summed up before the next model call; `done`: it was just now, or
-    could not be.
+    could not be. `late` are the last turns whose answers were not waited for any longer: they are charged if they come.
     """
 
     agent: str
@@ -903,6 +929,11 @@ class JobState(State):
     compacting: Literal["no", "due", "done"] = "no"
     batch: BatchPlace | None = None
     has_waited: bool = False
+    lane: Lane = "sync"
+    lane_until: datetime | None = None
+    batched: Batched | None = None
+    batched_seconds: float = 0.0
+    late: list[int] = []
 
 
 class JobEnd(Record):

@@ -25,6 +25,7 @@ from workflows.contracts import (
 )
 from workflows.desk import Desk
 from workflows.gate import Gate
+from workflows.lane_asking import LaneAsking, LaneFailed
 from workflows.limits import Allowance
 from workflows.transcript import Transcript
 
@@ -47,6 +48,7 @@ class Loop:
         self.allowance = Allowance(state, workflow.now())
         self.calls = Calls(state, spec, transcript, gate, desk, self.allowance)
         self.compaction = Compaction(state, spec, transcript, desk, self.allowance, self.calls.flight)
+        self.lanes = LaneAsking(state, spec, desk, self.allowance, self.calls.flight)
 
     async def run(self) -> Outcome:
         end = await self._rounds()
@@ -67,7 +69,7 @@ class Loop:
                 reply = await self._call_model()
             except ModelFailed as error:
                 return outcomes.outcome(self.state, "model_failure", error=str(error))
-            if reply.too_long:
+            if reply is None or reply.too_long:
                 continue
             if reply.turn.calls and reply.turn.stop not in FAILED_STOPS:
                 self.calls.open(reply)
@@ -114,16 +116,14 @@ class Loop:
             **self.compaction.terms(closing),
         )
 
-    async def _call_model(self, closing: Status | None = None) -> ModelReply:
+    async def _call_model(self, closing: Status | None = None) -> ModelReply | None:
+        """The model's reply; None if the job was stopped while it waited for a provider batch."""
         request = self._request(closing)
         self.state.turns += 1
-        try:
-            handle = workflow.start_activity(steps.call_model, request, **policies.model(self.spec))
-            reply: ModelReply = await self.calls.flight.land(handle)
-        except ActivityError as error:
-            lost = failures.attempts(error)
-            self.allowance.spend(Usage(failed_attempts=lost, unmeasured=lost))
-            raise ModelFailed(failures.reason(error)) from None
+        reply = await self._from_lane(request) if self.lanes.is_open else None
+        if reply is None and closing is None and self.lanes.was_stopped:
+            return None
+        reply = reply or await self._at_once(request)
         if reply.instead_of:
             outcomes.note_stand_in(self.state, reply.turn.model, reply.instead_of)
         lost = reply.failed_attempts
@@ -131,6 +131,25 @@ class Loop:
         self.compaction.take(reply)
         if reply.too_long:
             self.state.turns -= 1
+        return reply
+
+    async def _from_lane(self, request: CallModel) -> ModelReply | None:
+        try:
+            return await self.lanes.ask(request)
+        except LaneFailed as error:
+            raise ModelFailed(str(error)) from None
+
+    async def _at_once(self, request: CallModel) -> ModelReply:
+        flex = {"flex": True} if self.state.lane == "flex" else {}
+        try:
+            handle = workflow.start_activity(
+                steps.call_model, request.model_copy(update=flex), **policies.model(self.spec)
+            )
+            reply: ModelReply = await self.calls.flight.land(handle)
+        except ActivityError as error:
+            lost = failures.attempts(error)
+            self.allowance.spend(Usage(failed_attempts=lost, unmeasured=lost))
+            raise ModelFailed(failures.reason(error)) from None
         return reply
 
     def _check_answer(self, reply: ModelReply) -> Outcome | None:
@@ -189,6 +208,8 @@ class Loop:
         try:
             reply = await self._call_model(closing=status)
         except ModelFailed:
+            return None
+        if reply is None:
             return None
         turn = reply.turn
         self._append_without_running(turn, words.LIMIT_WORDS[status])

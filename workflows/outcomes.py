@@ -75,6 +75,8 @@ def outcome(
 ) -> Outcome:
     error = cut(error, ERROR_BYTES) if error else None
     more: dict[str, Any] = {"stand_ins": state.stand_ins} if state.stand_ins else {}
+    if state.batched_seconds:
+        more["batched_seconds"] = round(state.batched_seconds, 3)
     if reply is not None and reply.citations:
         more["citations"] = reply.citations[:CITATIONS_KEPT]
     if reply is not None and reply.citation_problem:

@@ -66,6 +66,17 @@ BATCH = Options(
     cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 )
 
+LANE = Options(
+    # A step of a lane is never given up for a provider that is out of order: its jobs have deadlines of their own.
+    start_to_close_timeout=timedelta(hours=2),
+    heartbeat_timeout=timedelta(seconds=15),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=5)),
+    cancellation_type=ActivityCancellationType.TRY_CANCEL,
+)
+
+LANE_HOURS = 30
+"""How long a provider batch is asked for: a day is what providers take, and their results stay longer."""
+
 
 def model(spec: AgentSpec) -> Options:
     return _options(spec, spec.model_seconds, spec.model_attempts)

@@ -53,6 +53,16 @@ def received(kind: type[R], sent: Sequence[object]) -> R:
     return record
 
 
+def received_loosely(kind: type[R], sent: Sequence[object]) -> R:
+    """The one record that our own activities or workflows sent: as `received`, but times come as texts."""
+    try:
+        (value,) = sent
+        return kind.model_validate(value)
+    except (ValueError, ValidationError) as error:
+        told = faults_of(error) if isinstance(error, ValidationError) else f"{len(sent)} values came"
+        raise refusal("NotAllowed", f"this is no {kind.__name__.lower()}: {told}; nothing was changed") from None
+
+
 def _check_size(word: str, record: Record) -> None:
     for name, value in record:
         if isinstance(value, str) and name not in LONG_TEXTS and len(value) > NAME_CHARS:

@@ -26,7 +26,8 @@ BATCH = SearchAttributeKey.for_keyword("SurefootBatch")
 COST = SearchAttributeKey.for_float("SurefootCost")
 TOKENS = SearchAttributeKey.for_int("SurefootTokens")
 UNMEASURED = SearchAttributeKey.for_int("SurefootUnmeasured")
-ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT, BATCH, COST, TOKENS, UNMEASURED)
+SAVED = SearchAttributeKey.for_float("SurefootSaved")
+ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT, BATCH, COST, TOKENS, UNMEASURED, SAVED)
 """What lists find jobs by. A server has to know them before the first job starts."""
 
 BRIEF_BYTES = 400
@@ -54,7 +55,9 @@ class Board:
     def phase(self) -> JobPhase:
         if self._state.paused:
             return "paused"
-        return "waiting" if self._gate.waits() else "running"
+        if self._gate.waits():
+            return "waiting"
+        return "running" if self._state.batched is None else "batched"
 
     def show(self) -> None:
         """Write the job's phase and its pending calls where lists are made from, if they changed."""
@@ -82,6 +85,7 @@ class Board:
             spent = self._state.overall.usage
             changes += [COST.value_set(spent.cost_usd), TOKENS.value_set(spent.tokens)]
             changes += [UNMEASURED.value_set(spent.unmeasured)] if spent.unmeasured else []
+            changes += [SAVED.value_set(spent.saved_usd)] if spent.saved_usd else []
         workflow.upsert_search_attributes(changes)
         if self._shown[1]:
             workflow.upsert_memo({"pending": None, "pending_left_out": None})

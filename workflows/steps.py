@@ -23,6 +23,18 @@ from workflows.contracts import (
     ToolReply,
     TranscriptPage,
 )
+from workflows.lane_contracts import (
+    BatchSeen,
+    HandBack,
+    HandedBack,
+    HandedIn,
+    HandIn,
+    LaneLook,
+    LaneSeen,
+    LookAtBatch,
+    SubmitBatch,
+    Submitted,
+)
 
 
 @activity.defn
@@ -88,4 +100,34 @@ async def tend_batch(request: TendBatch) -> Tended:
 @activity.defn
 async def end_jobs(request: EndJobs) -> None:
     """Stop or cancel the jobs of a batch."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def hand_in(request: HandIn) -> HandedIn:
+    """Hand a model call in for a provider batch, if there can be one."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def look_at_lane(request: LaneLook) -> LaneSeen:
+    """Whether there is more to come before a provider batch is sent."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def submit_batch(request: SubmitBatch) -> Submitted:
+    """Create a provider batch once."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def look_at_batch(request: LookAtBatch) -> BatchSeen:
+    """How a provider batch stands."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def hand_back(request: HandBack) -> HandedBack:
+    """Give each job what came of its request."""
     raise NotImplementedError

@@ -33,7 +33,8 @@ class BatchRequest:
 class Intent:
     """One batch that is to be, by an `id` of ours that no other batch has.
 
-    `requests` is how many it holds, `since` when it was first about to be created.
+    `requests` is how many it holds, `since` when it was first about to be created. Their places are below `places`,
+    where some may be empty.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Intent:
     betas: tuple[str, ...]
     requests: int
     since: datetime
+    places: int = 0
 
     def custom_id(self, place: int) -> str:
         """The name of the request at a place, from 0: legal at every provider, and of no other intent."""
@@ -49,7 +51,7 @@ class Intent:
     def place_of(self, custom_id: object) -> int | None:
         """The place that a name stands for; None if it is none of this intent."""
         own, _, place = str(custom_id).rpartition("-")
-        known = own == print_of(self.id) and place.isdecimal() and int(place) < self.requests
+        known = own == print_of(self.id) and place.isdecimal() and int(place) < max(self.places, self.requests)
         return int(place) if known else None
 
 

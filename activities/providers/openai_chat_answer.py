@@ -58,6 +58,7 @@ def chat_turn(answer: JsonObject, request: ModelRequest, api: str) -> Turn:
         stop_detail=finish or None,
         model=_text(answer.get("model")) or request.model,
         usage=measured(_usage(answer.get("usage")), parts),
+        **({"tier": "flex"} if answer.get("service_tier") == "flex" else {}),
     )
 
 

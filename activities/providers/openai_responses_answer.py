@@ -44,6 +44,7 @@ def responses_turn(answer: JsonObject, request: ModelRequest, api: str) -> Turn:
         stop_detail=_detail(answer),
         model=text(answer.get("model")) or request.model,
         usage=measured(_usage(answer.get("usage")), parts),
+        **({"tier": "flex"} if answer.get("service_tier") == "flex" else {}),
     )
 
 

@@ -5,11 +5,11 @@ the input and reasoning as part of the output, as `Usage` does. Cache writes wit
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from workflows.contracts import Usage
+from workflows.contracts import Turn, Usage
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +18,31 @@ _VENDORS: Final = {
     "openai_responses": "openai",
     "google_generate_content": "google",
 }
+
+FACTORS: Final[Mapping[tuple[str, str], float]] = {
+    # https://developers.openai.com/api/docs/guides/batch: half of what the synchronous APIs cost
+    ("openai_responses", "batch"): 0.5,
+    ("openai_chat", "batch"): 0.5,
+    # https://developers.openai.com/api/docs/guides/flex-processing: at the rates of the Batch API
+    ("openai_responses", "flex"): 0.5,
+    ("openai_chat", "flex"): 0.5,
+    # https://platform.claude.com/docs/en/build-with-claude/batch-processing: half of the standard prices
+    ("anthropic_messages", "batch"): 0.5,
+}
+"""What a call at a cheaper tier costs, as a part of its list price: (api, the turn's tier)."""
+
+
+def priced(turn: Turn, api: str, model: str) -> Turn:
+    """The turn with its cost at its tier, or one request unmeasured.
+
+    An adapter that knows more than the counts say has priced it itself, at list price.
+    """
+    cost = turn.usage.cost_usd or price(turn.usage, turn.model or model, api)
+    if cost is None:
+        return turn.model_copy(update={"usage": turn.usage.model_copy(update={"unmeasured": 1})})
+    factor = FACTORS.get((api, turn.tier or ""), 1.0)
+    found = {"cost_usd": cost * factor, **({"saved_usd": cost * (1 - factor)} if factor < 1.0 else {})}
+    return turn.model_copy(update={"usage": turn.usage.model_copy(update=found)})
 
 
 def price(usage: Usage, model: str, api: str, for_an_hour: int = 0) -> float | None:

@@ -47,9 +47,17 @@ class SchemaMode:
 
     async def complete(self, request: ModelRequest) -> Turn:
         """Ask for one action. Raises `MalformedAnswer` for what is none: a new sample may be."""
+        answered = await self._provider.complete(self.asked(request))
+        turn = self.read(answered, request)
+        if request.live is not None and _ended_well(answered):
+            _show(turn, request.live)
+        return turn
+
+    def asked(self, request: ModelRequest) -> ModelRequest:
+        """The request for one action, as the adapter behind this sends it."""
         tools = [] if request.tool_choice == "none" else list(request.tools)
         schema = action_schema(tools, self._answer)
-        asked = replace(
+        return replace(
             request,
             instructions=f"{request.instructions}\n\n{self._instructions(tools)}",
             transcript=[_plain(entry) for entry in request.transcript],
@@ -58,13 +66,10 @@ class SchemaMode:
             settings=constrained(self.api, schema, request.settings),
             live=None if request.live is None else _ThoughtsAlone(request.live),
         )
-        turn = await self._provider.complete(asked)
-        if turn.stop not in ("end", "tool_calls") or any(isinstance(part, RefusalPart) for part in turn.parts):
-            return turn.model_copy(update={"native": None})
-        turn = self._read(turn, request.turn)
-        if request.live is not None:
-            _show(turn, request.live)
-        return turn
+
+    def read(self, turn: Turn, request: ModelRequest) -> Turn:
+        """The turn with the action that its text is, where it ended well."""
+        return self._read(turn, request.turn) if _ended_well(turn) else turn.model_copy(update={"native": None})
 
     async def close(self) -> None:
         """Nothing is held; who made the provider closes it."""
@@ -101,6 +106,10 @@ class _ThoughtsAlone:
     def say(self, kind: Literal["text", "reasoning", "call"], text: str) -> None:
         if kind == "reasoning":
             self._live.say(kind, text)
+
+
+def _ended_well(turn: Turn) -> bool:
+    return turn.stop in ("end", "tool_calls") and not any(isinstance(part, RefusalPart) for part in turn.parts)
 
 
 def _show(turn: Turn, live: Live) -> None:

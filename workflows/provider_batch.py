@@ -1,0 +1,115 @@
+"""One provider batch, from the intent to the last answer that was handed back.
+
+Its start is the record of the intent: its id is in what the provider keeps. Whatever happens to workers meanwhile, it
+goes on where it stood, and what it began is asked for and never begun anew.
+"""
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows import policies, steps
+from workflows.failures import FAULTS, reason
+from workflows.lane_contracts import (
+    PROVIDER_BATCH,
+    HandBack,
+    HandedBack,
+    LaneBack,
+    LookAtBatch,
+    ProviderOrder,
+    SubmitBatch,
+    Submitted,
+)
+
+GROWTH = 1.5
+
+
+@workflow.defn(name=PROVIDER_BATCH, failure_exception_types=FAULTS)
+class ProviderBatch:
+    """The provider batch of this workflow's id."""
+
+    def __init__(self) -> None:
+        self._intent = workflow.info().workflow_id
+
+    @workflow.run
+    async def run(self, order: ProviderOrder) -> HandedBack:
+        came = await self._came_to(order)
+        await self._tell(order, LaneBack(intent=self._intent, again=came.again, pause=came.pause, books=came.books))
+        return came
+
+    async def _came_to(self, order: ProviderOrder) -> HandedBack:
+        while True:
+            try:
+                if order.batch is None:
+                    submitted = await self._submit(order)
+                    order = _sent(order, submitted)
+                    if order.batch is None:
+                        return await self._not_sent(order, submitted)
+                await self._wait(order)
+                await self._tell(order, LaneBack(intent=self._intent, returning=True))
+                came = await self._hand_back(order)
+            except ActivityError as error:
+                return await self._hand_back(order, alone=f"the provider batch came to nothing: {reason(error)}")
+            if not came.foreign or order.batch is None:
+                return came
+            order = order.model_copy(update={"batch": None, "foreign": [*order.foreign, order.batch]})
+
+    async def _submit(self, order: ProviderOrder) -> Submitted:
+        request = SubmitBatch(intent=self._intent, order=order)
+        submitted: Submitted = await workflow.execute_activity(steps.submit_batch, request, **policies.LANE)
+        return submitted
+
+    async def _not_sent(self, order: ProviderOrder, submitted: Submitted) -> HandedBack:
+        """Nothing was begun: the requests go back to the lane, if they may be tried again, or to their jobs."""
+        why = submitted.problem
+        left = [line for place, line in enumerate(order.lines) if place not in submitted.skipped]
+        if why is None or not left:
+            return HandedBack()
+        if submitted.pauses:
+            return HandedBack(again=left, pause=why)
+        tried = [line.model_copy(update={"tries": line.tries + 1}) for line in left]
+        again = [line for line in tried if line.tries < order.terms.tries]
+        rest = [line for line in tried if line.tries >= order.terms.tries]
+        if rest:
+            await self._hand_back(order.model_copy(update={"lines": rest}), alone=why)
+        return HandedBack(again=again)
+
+    async def _wait(self, order: ProviderOrder) -> None:
+        """Until the batch has ended; asked ever more rarely."""
+        pause, terms = order.terms.poll, order.terms
+        assert order.batch is not None
+        request = LookAtBatch(model=order.key.model, batch=order.batch)
+        end = order.since + timedelta(hours=policies.LANE_HOURS)
+        while True:
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(order)
+            await workflow.sleep(pause)
+            seen = await workflow.execute_activity(
+                steps.look_at_batch,
+                request,
+                schedule_to_close_timeout=max(end - workflow.now(), timedelta(minutes=1)),
+                **policies.LANE,
+            )
+            if seen.ended:
+                return
+            pause = min(pause * GROWTH, terms.longest_poll)
+
+    async def _hand_back(self, order: ProviderOrder, alone: str | None = None) -> HandedBack:
+        request = HandBack(intent=self._intent, order=order, **({"alone": alone} if alone else {}))
+        came: HandedBack = await workflow.execute_activity(steps.hand_back, request, **policies.LANE)
+        return came
+
+    async def _tell(self, order: ProviderOrder, back: LaneBack) -> None:
+        try:
+            await workflow.get_external_workflow_handle(order.lane).signal("back", back)
+        except ApplicationError:
+            # Its jobs have deadlines, and ask by themselves then.
+            workflow.logger.warning("lane %s is gone; %d requests do not go back to it", order.lane, len(back.again))
+
+
+def _sent(order: ProviderOrder, submitted: Submitted) -> ProviderOrder:
+    """The order as it stands once there is a batch."""
+    if submitted.batch is None:
+        return order
+    return order.model_copy(update={"batch": submitted.batch, "skipped": submitted.skipped})
