@@ -3,6 +3,7 @@
 Tables of data: a host or a model is added when its vendor says that it has the lane.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from datetime import timedelta
@@ -23,7 +24,7 @@ https://developers.openai.com/api/docs/guides/flex-processing"""
 BATCH_WINDOW = timedelta(hours=24)
 """Within which providers answer a batch."""
 
-PREFIX = "SUREFOOT_LANE_"
+VARIABLE = "SUREFOOT_LANE_TERMS"
 
 
 def choose(lane: Lane, host: str, model: str, left: timedelta) -> Literal["batch", "flex", "sync"]:
@@ -39,10 +40,15 @@ def _is_one(host: str, hosts: tuple[str, ...]) -> bool:
 
 
 def terms_from(environment: Mapping[str, str] = os.environ) -> LaneTerms:
-    """The terms of lanes that this worker opens: SUREFOOT_LANE_<NAME> for each. Raises `DefinitionError`."""
-    given = {name: environment[key] for name in LaneTerms.model_fields if (key := PREFIX + name.upper()) in environment}
+    """The terms of the lanes that this worker opens: fields of `LaneTerms` as JSON. Raises `DefinitionError`."""
+    given = environment.get(VARIABLE, "{}")
     try:
-        return LaneTerms.model_validate(given)
-    except ValueError:
-        known = ", ".join(f"{PREFIX}{name.upper()}={getattr(LaneTerms(), name)}" for name in LaneTerms.model_fields)
-        raise DefinitionError(f"one of these is no fitting number: {given}; the defaults are {known}") from None
+        terms = LaneTerms.model_validate_json(given)
+        if unknown := json.loads(given).keys() - LaneTerms.model_fields.keys():
+            raise ValueError(f"there is no {', '.join(sorted(unknown))}")
+    except ValueError as error:
+        raise DefinitionError(
+            f"{VARIABLE}={given!r} is no JSON object of terms of lanes ({error}); "
+            f"set any of these: {LaneTerms().model_dump_json()}"
+        ) from None
+    return terms

@@ -68,7 +68,8 @@ class Board:
         changes: list[SearchAttributeUpdate[Any]] = []
         if now[0] != self._shown[0]:
             changes.append(PHASE.value_set(now[0]))
-            self._state.has_waited = True  # if it is in a batch, that is told when it ends
+            # If it is in a batch, that is told when it ends. Who hands back what jobs wait for in a lane tells it too.
+            self._state.has_waited |= now[0] in ("waiting", "paused")
         if now[1] and _oldest(now[1]) != _oldest(self._shown[1]):
             changes.append(ASKED_AT.value_set(_oldest(now[1])))
         if changes:

@@ -45,8 +45,9 @@ BatchPhase = Literal["running", "held", "waiting", "ending", "ended"]
 class BatchView(Record):
     """How a batch stands.
 
-    Every line is in one of `queued`, `running`, `waiting` (for a person), `done`, `incomplete` and `failed`; lines that
-    can't be jobs are failed. `rate` is jobs a minute since it began, `left_seconds` what that means for the rest.
+    Every line is in one of `queued`, `running`, `waiting` (for a person), `batched` (waiting for a provider batch),
+    `done`, `incomplete` and `failed`; lines that can't be jobs are failed. `rate` is jobs a minute since it began,
+    `left_seconds` what that means for the rest.
     """
 
     batch: str
@@ -55,6 +56,7 @@ class BatchView(Record):
     queued: int = 0
     running: int = 0
     waiting: int = 0
+    batched: int = 0
     done: int = 0
     incomplete: int = 0
     failed: int = 0
@@ -180,18 +182,19 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, counts: Co
     ended = description.status != WorkflowExecutionStatus.RUNNING
     done, incomplete = counts.done - gone.get("done", 0), counts.incomplete - gone.get("incomplete", 0)
     failed = counts.failed - gone.get("failed", 0) + note.refused
-    running = counts.running - counts.waiting
+    running = counts.running - counts.idle
     queued = max(0, note.lines - done - incomplete - failed - counts.running)
     seconds = ((description.close_time or datetime.now(UTC)) - note.submitted).total_seconds()
     rate = 60 * counts.ended / seconds if counts.ended and seconds > 0 else None
-    left = queued + running
+    left = queued + running + counts.batched
     return BatchView(
         batch=description.id,
-        state=_phase(ended, note, running, queued, counts.waiting),
+        state=_phase(ended, note, running + counts.batched, queued, counts.waiting),
         lines=note.lines,
         queued=queued,
         running=running,
         waiting=counts.waiting,
+        batched=counts.batched,
         done=done,
         incomplete=incomplete,
         failed=failed,

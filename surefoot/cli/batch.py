@@ -23,6 +23,7 @@ from workflows.batch_contracts import BatchOrder
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 20
+LANES = ("sync", "flex", "batch", "auto")
 
 
 @click.group()
@@ -46,6 +47,14 @@ def batch() -> None:
 @click.option("--budget-tokens", type=click.IntRange(0), help="No more jobs begin once these have used so many.")
 @click.option("--priority", type=click.IntRange(1, 5), help="1 goes before all others, 5 behind them; 3 is usual.")
 @click.option("--weight", type=click.FloatRange(0.001, 1000), help="Its share beside other tenants' batches.")
+@click.option(
+    "--lane",
+    type=click.Choice(LANES),
+    default="sync",
+    show_default=True,
+    help="How models are asked: at once, at OpenAI's flex tier, in provider batches at half price, or as is cheapest.",
+)
+@click.option("--within", type=click.FloatRange(0, min_open=True), metavar="HOURS", help="Then no batch is waited for.")
 @click.option("--watch", "watched", is_flag=True, help="Follow it to its end.")
 @app_option
 @json_option
@@ -65,6 +74,8 @@ def submit(
     budget_tokens: int | None,
     priority: int | None,
     weight: float | None,
+    lane: Any,
+    within: float | None,
     watched: bool,
     app: str | None,
     as_json: bool,
@@ -77,8 +88,17 @@ def submit(
     checked_id(id_)
 
     async def work() -> int:
+        seconds = within * 3600 if within else None
         order = BatchOrder(
-            agent=agent, limits=chosen, model=model, by=me(), priority=priority, weight=weight, **marks(tenant, tags)
+            agent=agent,
+            limits=chosen,
+            model=model,
+            by=me(),
+            priority=priority,
+            weight=weight,
+            lane=lane,
+            within=seconds,
+            **marks(tenant, tags),
         )
         with reading(file, agent=agent, template=template) as found:
             _tell_bad(found.bad, found.bad_count)

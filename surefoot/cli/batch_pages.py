@@ -11,8 +11,16 @@ from rich.text import Text
 from surefoot.batches import BatchView
 from surefoot.cli.pages import age, err, out, print_table
 
-KINDS = ("queued", "running", "waiting", "done", "incomplete", "failed")
-STYLES = {"done": "green", "failed": "red", "incomplete": "yellow", "waiting": "magenta", "running": "cyan"}
+KINDS = ("queued", "running", "waiting", "batched", "done", "incomplete", "failed")
+SAID = {"waiting": "waiting for a person", "batched": "waiting for a provider batch"}
+STYLES = {
+    "done": "green",
+    "failed": "red",
+    "incomplete": "yellow",
+    "waiting": "magenta",
+    "batched": "blue",
+    "running": "cyan",
+}
 
 
 def print_batch(view: BatchView) -> None:
@@ -42,13 +50,15 @@ def print_batches(views: Sequence[BatchView]) -> None:
 def counts(view: BatchView) -> Text:
     """How many lines are in which state; those that are in none are left out."""
     shown = [(kind, getattr(view, kind)) for kind in KINDS]
-    parts = [Text(f"{count:,} {kind}", STYLES.get(kind, "")) for kind, count in shown if count]
+    parts = [Text(f"{count:,} {SAID.get(kind, kind)}", STYLES.get(kind, "")) for kind, count in shown if count]
     return Text(" · ").join(parts)
 
 
 def spent(view: BatchView) -> str:
     used = view.spent
     text = f"${used.cost_usd:.4f}, {used.tokens:,} tokens"
+    if used.saved_usd:
+        text += f", ${used.saved_usd:.4f} saved"
     if used.unmeasured:
         text += f", {used.unmeasured:,} requests unmeasured"
     if view.rate:

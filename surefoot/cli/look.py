@@ -24,7 +24,9 @@ from workflows.contracts import Entry, Result
 
 @click.command()
 @click.option("--agent", help="Only jobs of this agent.")
-@click.option("--state", type=click.Choice(["running", "waiting", "paused", "ended"]), help="Only jobs in this state.")
+@click.option(
+    "--state", type=click.Choice(["running", "waiting", "batched", "paused", "ended"]), help="Only jobs in this state."
+)
 @click.option("--status", help="Only jobs that ended so: complete, hit_cost_cap, …")
 @click.option("--tenant", help="Only jobs of this tenant.")
 @click.option("--tag", help="Only jobs with this tag.")

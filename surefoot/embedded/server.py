@@ -31,6 +31,7 @@ SEARCH_ATTRIBUTES = {
     "SurefootCost": "Double",
     "SurefootTokens": "Int",
     "SurefootUnmeasured": "Int",
+    "SurefootSaved": "Double",
 }
 """What lists find jobs by: name → Temporal's type."""
 
