@@ -4,14 +4,13 @@ A job's id is made of its batch and its line, and is used once: whoever begins a
 finds that its job is there. Counts come from visibility, which lags: see `FRESH` in tend_batch.py.
 """
 
-import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
-from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -20,7 +19,6 @@ from workflows.batch_contracts import BatchLine, BatchNote, BatchOrder, LineClas
 from workflows.contracts import BatchPlace, JobStart
 from workflows.showing import BATCH, PHASE, STATUS
 
-FAIRNESS_KEY_BYTES = 64
 INCOMPLETE = (
     "hit_iteration_cap",
     "hit_tool_call_cap",
@@ -110,17 +108,10 @@ async def begin(
             memo=labels.memo(start, datetime.now(UTC)),
             search_attributes=labels.search_attributes(start),
             static_summary=labels.summary(start),
-            priority=_priority(batch, order),
+            # Batches of one tenant share what the tenant gets; a batch without a tenant is one of its own.
+            priority=labels.priority(order.tenant or batch, order.priority, order.weight),
         )
     return job
-
-
-def _priority(batch: str, order: BatchOrder) -> Priority:
-    """Batches of one tenant share what the tenant gets; a batch without a tenant is one of its own."""
-    key = order.tenant or batch
-    if len(key.encode()) > FAIRNESS_KEY_BYTES:
-        key = hashlib.sha256(key.encode()).hexdigest()
-    return Priority(priority_key=order.priority, fairness_key=key, fairness_weight=order.weight)
 
 
 async def count(client: Client, batch: str) -> Counts:

@@ -22,9 +22,12 @@ from surefoot.inbox import InboxItem, InboxPage, list_inbox
 from surefoot.job import Job
 from surefoot.leaving import let_threads_finish_at_exit
 from surefoot.lists import JobFilter, JobRow, list_jobs
+from surefoot.priorities import checked_priority
+from surefoot.schedules import Schedules
 from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.starting import digest, must_be_same, replied, reply_mark, request_print, start_run, started_alike
 from surefoot.texts import agent_name, checked, marks, named, quoted
+from workflows import labels
 from workflows.batch_contracts import LineClass
 from workflows.contracts import JobStart, Limits
 
@@ -65,6 +68,11 @@ class Client:
         return cls(await find(settings, overrides), task_queue=queue)
 
     @property
+    def schedules(self) -> Schedules:
+        """Jobs that are started again and again."""
+        return Schedules(self.temporal, self.task_queue)
+
+    @property
     def batches(self) -> Batches:
         """Many jobs from one file."""
         return Batches(self.temporal, self.task_queue)
@@ -83,16 +91,20 @@ class Client:
         tags: Sequence[str] = (),
         by: str | None = None,
         delay: timedelta | None = None,
+        priority: int | None = None,
+        weight: float | None = None,
     ) -> Job:
         """Start a job, or find the one that was started under the same `id` with the same agent and message.
 
         An idempotency `key`, in place of an `id`, finds the job that was started with it and with all else the same.
         `limits` changes the fields that it was given; the agent's own stay for the others. `delay` lets the job begin
-        later. `tenant` is for whom the job works, `tags` are words to find it by. Raises `JobConflict` if the id
-        belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for an agent, tenant or tag that
-        can't be.
+        later. `tenant` is for whom the job works, `tags` are words to find it by. Where workers are short,
+        `priority` 1 goes before 5, and tenants get shares by `weight` (docs/queues.md). Raises `JobConflict` if the id
+        belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for an agent, tenant, tag,
+        priority or weight that can't be.
         """
         message = checked(message)
+        checked_priority(priority, weight)
         start = JobStart(
             agent=agent_name(agent),
             message=message,
@@ -104,13 +116,15 @@ class Client:
         )
         if key is not None:
             job = f"{agent}-{digest(agent, key)[:20]}"
-            print_ = digest(start.model_dump_json(exclude={"by"}), str(delay))
+            ranked = [f"{priority} {weight}"] if priority is not None or weight is not None else []
+            print_ = digest(start.model_dump_json(exclude={"by"}), str(delay), *ranked)
         else:
             job = _new_id(agent) if id is None else id
             print_ = digest(agent, message)
         memo = {"print": print_}
         try:
-            await start_run(self.temporal, job, start, memo, self.task_queue, delay=delay)
+            rank = labels.priority(start.tenant, priority, weight)
+            await start_run(self.temporal, job, start, memo, self.task_queue, delay=delay, priority=rank)
         except WorkflowAlreadyStartedError:
             await must_be_same(self.temporal, job, print_, key)
         return self.job(job)
@@ -144,7 +158,7 @@ class Client:
             carry = end.carry
             start = JobStart(agent=carry.agent, message=message, by=named(by), limits=limits, model=model, carry=carry)
             memo = {**end.memo, **mark}
-            await start_run(self.temporal, id, start, memo, end.task_queue, again=True)
+            await start_run(self.temporal, id, start, memo, end.task_queue, again=True, priority=end.priority)
         except (WorkflowAlreadyStartedError, JobRunning) as error:
             if mark and await replied(self.temporal, id, mark):  # the same request, sent twice at once
                 return self.job(id)

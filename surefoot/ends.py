@@ -15,6 +15,7 @@ from temporalio.client import (
     WorkflowQueryFailedError,
     WorkflowQueryRejectedError,
 )
+from temporalio.common import Priority
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
@@ -38,6 +39,8 @@ class Ended:
     task_queue: str
     memo: dict[str, str]
     """What the next run's memo takes over: the print of the input, and when the job was started."""
+    priority: Priority
+    """What the next run is to come before and behind: the same as this one."""
 
 
 async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = ANSWER_WITHIN) -> Ended:
@@ -53,7 +56,12 @@ async def fetch_end(temporal: Temporal, job: str, *, answer_within: timedelta = 
             end = await _end_of_failure(temporal, description, error, answer_within)
         started = await description.memo_value("started", description.start_time.isoformat(), type_hint=str)
         memo = {"print": await description.memo_value("print", "", type_hint=str), "started": started}
-    return Ended(end.outcome, end.carry, description.task_queue, memo)
+    return Ended(end.outcome, end.carry, description.task_queue, memo, _priority_of(description))
+
+
+def _priority_of(description: WorkflowExecutionDescription) -> Priority:
+    raw = description.raw_description.workflow_execution_info.priority
+    return Priority(raw.priority_key or None, raw.fairness_key or None, raw.fairness_weight or None)
 
 
 async def _end_of_failure(

@@ -5,14 +5,16 @@ SurefootError
 ├── NoWorker           the server answers, but no worker does
 ├── NoSuchJob          no job of this id (or it is past its retention)
 ├── NoSuchBatch        no batch of this id
+├── NoSuchSchedule     no schedule of this id
 ├── BadLines           lines of a batch file that can't be jobs; nothing was started
 ├── BatchEnded         something for a running batch was sent to one that has ended
 ├── NoSuchRound        a fork of a round that the job does not have, or that is not over
 ├── JobConflict        the id belongs to a job with another input
+├── ScheduleConflict   the id belongs to another schedule
 ├── JobRunning         a reply to a job that has not ended
 ├── JobEnded           something for a running job was sent to one that has ended
 ├── TooLarge           a text does not fit into one message
-├── WrongValue         a tenant or tag that no job can have
+├── WrongValue         a tenant, tag, priority or time that can't be
 ├── Unreadable         what the server keeps of a job can't be read here, mostly for lack of an encryption key
 └── DecisionRefused    a decision changed nothing; `kind` says why
 """
@@ -51,6 +53,10 @@ class NoSuchBatch(SurefootError):
     """There is no batch of this id."""
 
 
+class NoSuchSchedule(SurefootError):
+    """There is no schedule of this id."""
+
+
 class NumberedProblem(Protocol):
     """A line of a file, from 1, and what is wrong with it."""
 
@@ -81,6 +87,10 @@ class JobConflict(SurefootError):
     """The id is taken by a job that was started differently."""
 
 
+class ScheduleConflict(SurefootError):
+    """The id is taken by a schedule of another job, or of other times."""
+
+
 class JobRunning(SurefootError):
     """The job has not ended yet."""
 
@@ -94,7 +104,7 @@ class TooLarge(SurefootError):
 
 
 class WrongValue(SurefootError):
-    """A value that no job can have."""
+    """A value that no job or schedule can have."""
 
 
 class Unreadable(SurefootError):

@@ -14,6 +14,7 @@ from temporalio.client import (
 
 from surefoot import deciding
 from surefoot.deciding import Applied
+from surefoot.delays import not_begun
 from surefoot.ends import fetch_end
 from surefoot.errors import DecisionRefused, JobEnded, NoWorker
 from surefoot.glances import Glance, glance_at, mark_of
@@ -52,6 +53,8 @@ class Job(Logbook):
         """The job's state now. Raises `NoSuchJob`; `NoWorker` if it runs and no worker answers."""
         description = await self._describe()
         if description.status == WorkflowExecutionStatus.RUNNING:
+            if (later := not_begun(description)) is not None:
+                return later
             try:
                 return await self._running_view(description.run_id)
             except JobEnded:

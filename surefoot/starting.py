@@ -7,7 +7,7 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 
 from temporalio.client import Client as Temporal
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
 from surefoot.describing import describe
 from surefoot.errors import JobConflict, NoSuchJob
@@ -26,6 +26,7 @@ async def start_run(
     *,
     again: bool = False,
     delay: timedelta | None = None,
+    priority: Priority | None = None,
 ) -> None:
     """Start a job's first run, or `again` one after its last. Raises `WorkflowAlreadyStartedError`."""
     reuse = WorkflowIDReusePolicy.ALLOW_DUPLICATE if again else WorkflowIDReusePolicy.REJECT_DUPLICATE
@@ -42,6 +43,7 @@ async def start_run(
             search_attributes=labels.search_attributes(start),
             static_summary=labels.summary(start),
             start_delay=delay,
+            priority=priority or labels.priority((start.carry or start).tenant, None, None),
         )
 
 

@@ -798,7 +798,7 @@ class JobView(Record):
 
     `spent` is what was used of `limits`, since a person last wrote; `usage` is that of the whole job, as is `total`.
     `lent` is what a child may spend of its parent's limits; `children` are the last jobs that worked for this one.
-    `epoch` counts how often what its models see was cut short.
+    `epoch` counts how often what its models see was cut short. `begins_at` is when a job that has not begun will.
     """
 
     job: str
@@ -826,6 +826,7 @@ class JobView(Record):
     children: list[ChildJob] = []
     epoch: int = 0
     batch: BatchPlace | None = None
+    begins_at: datetime | None = None
 
 
 CallPhase = Literal["queued", "asking", "approved", "running", "unknown", "done"]

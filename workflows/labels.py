@@ -4,10 +4,11 @@ Jobs that people start and jobs that other jobs start are labelled here alike; w
 by `showing.py`.
 """
 
+import hashlib
 from datetime import datetime
 from typing import Any
 
-from temporalio.common import SearchAttributePair, TypedSearchAttributes
+from temporalio.common import Priority, SearchAttributePair, TypedSearchAttributes
 
 from workflows.batch_contracts import BatchNote, BatchState
 from workflows.contracts import JobStart
@@ -18,16 +19,18 @@ BATCH_WORKFLOW = "Batch"
 BATCH_PART = "BatchPart"
 MESSAGE_CHARS = 200
 SUMMARY_CHARS = 80
+FAIRNESS_KEY_BYTES = 64
+"""Temporal takes no longer ones."""
 
 
-def memo(start: JobStart, at: datetime) -> dict[str, str]:
-    """The memo of a run that starts at `at`; a job that works for another one names it."""
+def memo(start: JobStart, at: datetime | None = None) -> dict[str, str]:
+    """The memo of a run that starts at `at`, or whenever it is due; a job that works for another one names it."""
     marked = start.carry or start
     family = {"parent": marked.parent, "root": marked.root}
     return {
         "agent": start.agent,
         "message": start.message[:MESSAGE_CHARS],
-        "started": at.isoformat(),
+        **({"started": at.isoformat()} if at else {}),
         **{name: job for name, job in family.items() if job is not None},
     }
 
@@ -46,6 +49,17 @@ def search_attributes(start: JobStart) -> TypedSearchAttributes:
     if start.batch is not None:
         found.append(SearchAttributePair(BATCH, start.batch.batch))
     return TypedSearchAttributes(found)
+
+
+def priority(tenant: str | None, number: int | None, weight: float | None) -> Priority:
+    """What goes first where workers are short: `number` 1 before 5, and tenants of one number in turn, by `weight`.
+
+    `tenant` is the fairness key; what a job starts itself, steps and other jobs, inherits all of it.
+    """
+    key = tenant
+    if key is not None and len(key.encode()) > FAIRNESS_KEY_BYTES:
+        key = hashlib.sha256(key.encode()).hexdigest()
+    return Priority(priority_key=number, fairness_key=key, fairness_weight=weight)
 
 
 def batch_memo(state: BatchState) -> dict[str, BatchNote]:

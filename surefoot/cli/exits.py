@@ -29,6 +29,8 @@ from surefoot.errors import (
     NoSuchBatch,
     NoSuchJob,
     NoSuchRound,
+    NoSuchSchedule,
+    ScheduleConflict,
     ServerNotReached,
     SurefootError,
     TooLarge,
@@ -58,7 +60,7 @@ ENDS: dict[Status, int] = {
 
 WRONG = (
     SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
-    WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BadLines,
+    WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BadLines, NoSuchSchedule, ScheduleConflict,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

@@ -141,6 +141,8 @@ def _print_head(job: JobView | JobRow) -> None:
         console.print("  ".join(marks))
     if job.parent is not None:
         console.print(f"works for {job.parent}")
+    if isinstance(job, JobView) and job.begins_at is not None:
+        console.print(f"begins at {job.begins_at.astimezone().isoformat(sep=' ', timespec='seconds')}")
 
 
 def print_job(view: JobView, others: Sequence[JobView] = ()) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import click
@@ -25,11 +26,13 @@ from surefoot.cli.session import (
     with_worker,
 )
 from surefoot.cli.starting import Start
+from surefoot.cli.times import LENGTH, MOMENT
 from surefoot.descendants import descendants
-from surefoot.errors import NoWorker
+from surefoot.errors import NoWorker, WrongValue
 from surefoot.job import Job
 from surefoot.settings import read_settings
 from surefoot.texts import marks, quoted
+from surefoot.times import until
 from workflows.contracts import JobView, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,6 +59,17 @@ def following(command: F) -> F:
         click.option("--detach", is_flag=True, help="Print the job's id and leave; it goes on in the background."),
         app_option,
         json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def ranking(command: F) -> F:
+    """The options that say which jobs go before others."""
+    options = (
+        click.option("--priority", type=click.IntRange(1, 5), help="1 goes before all others, 5 behind; 3 is usual."),
+        click.option("--weight", type=click.FloatRange(0.001, 1000), help="The tenant's share beside other tenants."),
     )
     for option in reversed(options):
         command = option(command)
@@ -110,6 +124,9 @@ def checked_id(id_: str | None) -> str | None:
 @click.option("--id", "id_", metavar="JOB", help="The job's id. The same id and input find the same job again.")
 @click.option("--tenant", help="For whom the job works: lists can be narrowed to it.")
 @click.option("--tag", "tags", multiple=True, help="A word to find the job by; may be given several times.")
+@click.option("--at", type=MOMENT, metavar="WHEN", help="Begin then: 2026-12-24T18:00. It is not followed.")
+@click.option("--after", type=LENGTH, metavar="LENGTH", help="Begin after this time: 90s, 2h. It is not followed.")
+@ranking
 @following
 def run(
     agent: str,
@@ -117,6 +134,10 @@ def run(
     id_: str | None,
     tenant: str | None,
     tags: tuple[str, ...],
+    at: datetime | None,
+    after: timedelta | None,
+    priority: int | None,
+    weight: float | None,
     limits: tuple[str, ...],
     model: str | None,
     approval: Approval,
@@ -130,6 +151,7 @@ def run(
     with start.told():
         with exits.telling():  # all that can be wrong is told before anything starts
             marks(tenant, tags)
+            delay = _delay(at, after)
             settings = read_settings(app=app_path(app))
             if settings.embedded:
                 check_agent(settings, agent, model)
@@ -141,12 +163,30 @@ def run(
 
                 async def begin() -> Job:
                     return await opened.client.start(
-                        agent, message, id=id_, limits=chosen, model=model, tenant=tenant, tags=tags, by=me()
+                        agent,
+                        message,
+                        id=id_,
+                        limits=chosen,
+                        model=model,
+                        tenant=tenant,
+                        tags=tags,
+                        by=me(),
+                        delay=delay,
+                        priority=priority,
+                        weight=weight,
                     )
 
-                return await _go(opened, start.of(begin), settings.queue(), approval, detach, as_json)
+                leaves = detach or delay is not None
+                return await _go(opened, start.of(begin), settings.queue(), approval, leaves, as_json)
 
     exits.run(work())
+
+
+def _delay(at: datetime | None, after: timedelta | None) -> timedelta | None:
+    """How long a job has to wait, by either option. Raises `WrongValue`."""
+    if at is not None and after is not None:
+        raise WrongValue("--at and --after both say when the job begins; give one of them")
+    return until(at) if at is not None else after
 
 
 @click.command()
@@ -262,6 +302,8 @@ async def _left(opened: Session, job: Job, as_json: bool) -> int:
         description = await opened.client.temporal.get_workflow_handle(job.id).describe()
         view = JobView(job=job.id, agent=await description.memo_value("agent", "?"), state="running")
         others = []
+    if view.begins_at is not None:
+        say(f"it begins at {view.begins_at.astimezone().isoformat(sep=' ', timespec='seconds')}")
     if as_json:
         emit(job_document(view, others))
     if view.outcome is not None:

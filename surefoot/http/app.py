@@ -12,7 +12,7 @@ from activities.artifacts import Artifacts
 from activities.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
-from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, reading, signing
+from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, reading, schedules, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
 from surefoot.http.bodies import Bodies
@@ -63,7 +63,15 @@ def create_app(
     app.state.links = links or Links.from_environment()
     app.state.offered, app.state.looks = offered, Looks()
     problems.install(app)
-    for router in (signing.router, inbox.router, reading.router, jobs.router, batch_streams.router, batches.router):
+    for router in (
+        signing.router,
+        inbox.router,
+        reading.router,
+        jobs.router,
+        batch_streams.router,
+        batches.router,
+        schedules.router,
+    ):
         app.include_router(router, prefix=API)
     app.include_router(documents.router)
     app.include_router(console.router())

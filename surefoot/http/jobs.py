@@ -99,6 +99,8 @@ async def start_job(person: Submitter, client: Jobs, agents: Agents, sent: Start
         tags=sent.tags,
         by=person.name,
         delay=None if sent.delay_seconds is None else timedelta(seconds=sent.delay_seconds),
+        priority=sent.priority,
+        weight=sent.weight,
     )
     return JobRef(job=job.id)
 

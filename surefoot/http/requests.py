@@ -3,8 +3,10 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from surefoot.priorities import HEAVIEST, LIGHTEST
+from surefoot.schedules import Overlap
 from workflows.contracts import GrantTerms, JsonObject, Limits, Settlement
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -16,6 +18,10 @@ UNKNOWN_FIELDS = 20
 """So many are told one by one."""
 
 Text = Annotated[str, Field(min_length=1)]
+Priority = Annotated[int | None, Field(ge=1, le=5, description="1 goes before all others, 5 behind; 3 is usual.")]
+Weight = Annotated[
+    float | None, Field(ge=LIGHTEST, le=HEAVIEST, description="The tenant's share beside other tenants; 1 is usual.")
+]
 
 
 def _is_json(value: JsonObject) -> JsonObject:
@@ -67,6 +73,38 @@ class StartJob(Sent):
     tenant: Name | None = None
     tags: list[Name] = Field(default=[], max_length=20)
     delay_seconds: float | None = Field(default=None, ge=0, le=366 * 86_400)
+    priority: Priority = None
+    weight: Weight = None
+
+
+class NewSchedule(Sent):
+    """A job to start again and again. `cron` is meant in `timezone`, UTC if there is none."""
+
+    id: Id
+    agent: Name
+    message: Text
+    cron: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default=[], max_length=20)
+    every_seconds: float | None = Field(default=None, ge=1, le=366 * 86_400)
+    jitter_seconds: float | None = Field(default=None, ge=0, le=366 * 86_400)
+    catch_up_seconds: float | None = Field(default=None, ge=10, le=366 * 86_400)
+    timezone: Name | None = None
+    start: AwareDatetime | None = None
+    end: AwareDatetime | None = None
+    overlap: Overlap = "skip"
+    paused: bool = False
+    limits: Allowance | None = None
+    total: Allowance | None = Field(default=None, description="Limits that replies don't renew.")
+    model: Name | None = None
+    tenant: Name | None = None
+    tags: list[Name] = Field(default=[], max_length=20)
+    priority: Priority = None
+    weight: Weight = None
+
+
+class PauseSchedule(Sent):
+    """Why a schedule is held."""
+
+    reason: Text | None = None
 
 
 class Reply(Sent):

@@ -21,6 +21,7 @@ from tests.http.conftest import asking, bearer, known
 JOB = "/api/v1/jobs/{job}"
 CALL = JOB + "/calls/{call}"
 BATCH = "/api/v1/batches/{batch}"
+SCHEDULE = "/api/v1/schedules/{schedule}"
 PERMISSIONS = {
     ("GET", "/api/v1/session"): "view",
     ("DELETE", "/api/v1/session"): "view",
@@ -52,14 +53,23 @@ PERMISSIONS = {
     ("POST", BATCH + "/cancel"): "submit",
     ("POST", BATCH + "/retry"): "submit",
     ("GET", "/api/v1/inbox"): "view",
+    ("GET", "/api/v1/schedules"): "view",
+    ("POST", "/api/v1/schedules"): "submit",
+    ("GET", SCHEDULE): "view",
+    ("POST", SCHEDULE + "/pause"): "submit",
+    ("POST", SCHEDULE + "/resume"): "submit",
+    ("POST", SCHEDULE + "/trigger"): "submit",
+    ("DELETE", SCHEDULE): "submit",
     ("POST", "/api/v1/inbox/decisions"): "approve",
 }
-LISTS = ("/api/v1/jobs", "/api/v1/batches")
+LISTS = ("/api/v1/jobs", "/api/v1/batches", "/api/v1/schedules", SCHEDULE)
+"""Paths with a GET that looks, beside a method that changes something."""
 OPEN = {("POST", "/api/v1/session"), ("GET", "/healthz"), ("GET", "/openapi.json"), ("GET", "/docs")}
 ROLES = ["view", "submit", "approve", "admin", "finance"]
 DENY = {"choice": "deny", "digest": "d"}
 BODIES: dict[str, Any] = {
     "/api/v1/jobs": {"agent": "a", "message": "m"},
+    "/api/v1/schedules": {"id": "s", "agent": "a", "message": "m", "cron": ["0 6 * * *"]},
     JOB + "/fork": {"round": 1},
     JOB + "/reply": {"message": "m"},
     JOB + "/steer": {"message": "m"},
@@ -137,7 +147,9 @@ async def test_each_role_may_what_its_permissions_say_and_no_more(tmp_path: Path
     seen: dict[tuple[str, str], bool] = {}
     async with asking(Reached(), access) as asked:
         for method, path in PERMISSIONS:
-            url = path.replace("{job}", "j-1").replace("{call}", "c-1").replace("{batch}", "b-1")
+            url = path
+            for name in ("job", "call", "batch", "schedule"):
+                url = url.replace(f"{{{name}}}", f"{name}-1")
             answer = await asked.request(method, url, headers=headers, json=BODIES.get(path))
             assert answer.status_code in (200, 204, 401, 403, 404, 415), (method, path, answer.text)
             seen[method, path] = answer.status_code in (200, 204, 404, 415)  # who may is asked before what was sent
