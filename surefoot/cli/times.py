@@ -2,22 +2,22 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Any
 
 import click
 
 from surefoot.errors import WrongValue
 from surefoot.times import duration, moment
 
-T = TypeVar("T", datetime, timedelta)
 
+class _Time(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # generic in some versions of click
+    """What `read` makes of a text; values that click has converted before come through as they are."""
 
-class _Time(click.ParamType, Generic[T]):
-    def __init__(self, name: str, kind: type[T], read: Callable[[str], T]) -> None:
-        self.name, self._kind, self._read = name, kind, read
+    def __init__(self, name: str, read: Callable[[str], datetime | timedelta]) -> None:
+        self.name, self._read = name, read
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        if isinstance(value, self._kind):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime | timedelta:
+        if isinstance(value, datetime | timedelta):
             return value
         try:
             return self._read(str(value))
@@ -25,5 +25,5 @@ class _Time(click.ParamType, Generic[T]):
             self.fail(str(error), param, ctx)
 
 
-LENGTH = _Time("length", timedelta, duration)
-MOMENT = _Time("moment", datetime, moment)
+LENGTH = _Time("length", duration)
+MOMENT = _Time("moment", moment)
