@@ -36,7 +36,9 @@ class LaneAsking:
 
     @property
     def is_open(self) -> bool:
-        return self._state.lane in ("batch", "auto") and self._state.stop_by is None
+        state = self._state
+        in_time = state.lane_until is None or workflow.now() < state.lane_until
+        return state.lane in ("batch", "auto") and state.stop_by is None and in_time
 
     @property
     def was_stopped(self) -> bool:

@@ -1,6 +1,5 @@
 """Batches of jobs in the batch lane, on a worker that asks the stand-in of a provider's batch API."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from surefoot.batches.batch import Batch
 from surefoot.batches.results import BatchResult, results
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
+from surefoot.job import Job
 from tests.batch_apis import StandIn
 from tests.conftest import QUICK, Host
 from tests.waiting import until
@@ -28,14 +28,18 @@ class Run:
     client: Client
     server: StandIn
 
-    async def submit(self, id: str, count: int, **order: Any) -> Batch:
+    async def submit(self, id: str, count: int, concurrency: int = 50, **order: Any) -> Batch:
         id = f"{id}-{self.server.api}"
         lines = [BatchLine(number=n, custom_id=f"id-{n}", input=f"say {n}") for n in range(1, count + 1)]
         chosen = BatchOrder(**{"agent": "worker", "lane": "batch", **order})
         assert await submit(
-            self.client.temporal, self.client.task_queue, lines, chosen, id=id, digest="x", concurrency=50
+            self.client.temporal, self.client.task_queue, lines, chosen, id=id, digest="x", concurrency=concurrency
         )
         return Batch(self.client.temporal, id)
+
+    def job(self, batch: Batch) -> Job:
+        """The job of its first line."""
+        return self.client.job(f"{batch.id}-000001")
 
     async def lanes(self) -> list[LaneState]:
         """The state of each lane of this worker's queue."""
@@ -45,7 +49,8 @@ class Run:
         ]
 
     async def lane(self) -> LaneState:
-        (lane,) = await self.lanes()
+        """The lane, once there is one."""
+        (lane,) = await until(self.lanes)
         return lane
 
     async def ids(self, kind: str) -> list[str]:
@@ -81,6 +86,4 @@ async def ended(batch: Batch) -> list[BatchResult]:
 
 async def settled(run: Run) -> LaneState:
     """The lane, once nothing is on its way."""
-    state = await until(run.lane, lambda lane: not lane.lines and not lane.out)
-    await asyncio.sleep(0)
-    return state
+    return await until(run.lane, lambda lane: not lane.lines and not lane.out)

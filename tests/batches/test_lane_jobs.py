@@ -1,0 +1,213 @@
+"""Jobs that wait for a provider batch: what people do to them meanwhile, and when they wait no longer."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from activities.agents import Agent
+from activities.providers.script import Script
+from activities.tools import tool
+from stand_ins.books import Body
+from surefoot.job import Job
+from tests.batch_apis import StandIn, responses_answer, stand_in
+from tests.batches.lanes import SETTINGS, TERMS, Run, ended, running, settled
+from tests.conftest import Host
+from tests.waiting import Flag, until
+from workflows.contracts import JobView, Limits
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StandIn]:
+    async with stand_in("openai") as server:
+        for name, value in server.settings.items():
+            monkeypatch.setenv(name, value)
+        server.books.held = True
+        yield server
+
+
+def worker(server: StandIn, **more: object) -> Agent:
+    return Agent("worker", server.model, **more)  # type: ignore[arg-type]
+
+
+async def out(run: Run) -> None:
+    """Until the requests are at the provider."""
+
+    async def batches() -> int:
+        return len(run.server.books.batches)
+
+    await until(batches)
+
+
+async def in_state(job: Job, state: str) -> JobView:
+    return await until(job.view, lambda view: view.state == state)
+
+
+def looking(body: Body) -> Body:
+    """Calls `look` once, and answers then."""
+    if "function_call_output" in str(body):
+        return responses_answer(body)
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{}"}
+    return {**responses_answer(body), "output": [call]}
+
+
+async def test_jobs_that_wait_for_a_provider_batch_give_their_places_away(host: Host, server: StandIn) -> None:
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("places", 8, concurrency=2)
+        view = await until(batch.view, lambda view: view.batched == 8)
+        assert (view.state, view.running, view.waiting, view.queued) == ("running", 0, 0, 0)
+        await out(run)
+        server.books.held = False
+        rows = await ended(batch)
+
+    assert (len(rows), len(server.books.batches)) == (8, 1)
+
+
+async def test_time_in_a_lane_is_no_work(host: Host, server: StandIn) -> None:
+    limits = Limits(seconds=1.0)
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("slow", 1, limits=limits)
+        await out(run)
+        server.books.held = False
+        (row,) = await ended(batch)
+
+    assert row.status == "complete"
+    assert row.outcome is not None
+    assert row.outcome.batched_seconds > 0
+
+
+async def test_a_job_whose_time_is_over_asks_at_once_and_pays_for_both_answers(host: Host, server: StandIn) -> None:
+    looked, go_on = Flag(), Flag()
+
+    @tool(read_only=True)
+    async def look() -> str:
+        looked.set()
+        await go_on.wait()
+        return "seen"
+
+    server.books.answer = looking
+    async with running(host, server, worker(server, tools=[look])) as run:
+        batch = await run.submit("late", 1, within=6.0)
+        await out(run)
+        await looked.wait()
+        alone = len(server.books.alone)
+        before = (await run.job(batch).view()).usage
+        server.books.held = False
+        await settled(run)
+        after = (await until(run.job(batch).view, lambda view: view.usage.saved_usd > 0)).usage
+        go_on.set()
+        (row,) = await ended(batch)
+
+    assert (alone, len(server.books.alone), len(server.books.batches)) == (1, 2, 1)
+    assert row.outcome is not None
+    assert (row.status, row.outcome.usage.model_calls) == ("complete", 3)
+    assert after.cost_usd == pytest.approx(before.cost_usd * 1.5)
+
+
+async def test_a_cancelled_job_ends_at_once_and_its_answer_is_in_the_lanes_books(host: Host, server: StandIn) -> None:
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("off", 1)
+        await out(run)
+        job = run.job(batch)
+        await job.cancel()
+        outcome = await job.outcome()
+        server.books.held = False
+        lane = await settled(run)
+
+    assert (outcome.status, outcome.usage.cost_usd) == ("cancelled", 0.0)
+    assert (lane.books.answered, lane.books.late) == (1, 1)
+    assert lane.books.cost_usd > 0
+    assert server.books.alone == []
+
+
+async def test_a_request_that_nobody_waits_for_any_more_is_not_sent(host: Host, server: StandIn) -> None:
+    terms = TERMS.model_copy(update={"quiet": 3.0})
+    async with running(host, server, worker(server), terms=terms) as run:
+        batch = await run.submit("gone", 1)
+        job = run.job(batch)
+        await until(run.lane, lambda lane: bool(lane.lines))
+        await job.cancel()
+        await settled(run)
+
+    assert server.books.batches == []
+    assert server.books.billed == {}
+
+
+async def test_a_stopped_job_makes_its_closing_call_at_once(host: Host, server: StandIn) -> None:
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("stop", 1)
+        await out(run)
+        job = run.job(batch)
+        await job.stop()
+        outcome = await job.outcome()
+
+    assert (outcome.status, len(server.books.alone)) == ("cancelled", 1)
+    assert outcome.answer is not None
+
+
+async def test_a_paused_job_takes_its_answer_and_goes_on_when_it_is_resumed(host: Host, server: StandIn) -> None:
+    @tool(read_only=True)
+    def look() -> str:
+        return "seen"
+
+    server.books.answer = looking
+    async with running(host, server, worker(server, tools=[look])) as run:
+        batch = await run.submit("pause", 1)
+        await out(run)
+        job = run.job(batch)
+        await job.pause()
+        await in_state(job, "paused")
+        server.books.held = False
+        view = await until(job.view, lambda view: view.usage.model_calls == 1)
+        assert (view.state, view.tool_calls) == ("paused", 0)
+        await job.resume()
+        (row,) = await ended(batch)
+
+    assert (row.status, len(server.books.batches), server.books.alone) == ("complete", 2, [])
+
+
+async def test_a_message_to_a_waiting_job_is_in_its_next_request(host: Host, server: StandIn) -> None:
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("steer", 1)
+        await out(run)
+        await run.job(batch).steer("and be quick")
+        server.books.held = False
+        (row,) = await ended(batch)
+
+    assert (row.status, row.answer) == ("complete", "heard and be quick")
+    assert len(server.books.batches) == 2
+
+
+async def test_another_worker_polls_the_same_batch_on(host: Host, server: StandIn) -> None:
+    agent = worker(server)
+    async with host(agent, settings=SETTINGS) as client:
+        run = Run(client, server)
+        batch = await run.submit("moved", 4)
+        await out(run)
+    server.books.held = False
+    async with host(agent, settings=SETTINGS):
+        rows = await ended(batch)
+        lane = await settled(run)
+        await run.end()
+
+    assert {row.status for row in rows} == {"complete"}
+    assert (len(server.books.batches), lane.books.answered, server.books.most_billed) == (1, 4, 1)
+
+
+async def test_models_without_batches_are_asked_at_once(host: Host, server: StandIn) -> None:
+    scripted = Agent("worker", Script([{"text": "done"}]))
+    async with running(host, server, scripted) as run:
+        rows = await ended(await run.submit("script", 3))
+
+    assert [(row.status, row.answer) for row in rows] == [("complete", "done")] * 3
+
+
+async def test_the_flex_tier_is_asked_for_and_priced_by_what_the_answer_says(host: Host, server: StandIn) -> None:
+    server.books.answer = lambda body: {**responses_answer(body), "service_tier": body.get("service_tier")}
+    async with running(host, server, worker(server)) as run:
+        rows = await ended(await run.submit("flex", 2, lane="flex"))
+
+    assert [body["service_tier"] for body in server.books.alone] == ["flex", "flex"]
+    assert server.books.batches == []
+    for row in rows:
+        assert row.outcome is not None
+        assert row.outcome.usage.cost_usd == row.outcome.usage.saved_usd > 0
