@@ -4,6 +4,7 @@ The rules come from the API's own error texts (recorded, or quoted in public rep
 A rule that the API has and this file lacks is a hole in every test of the adapter.
 """
 
+import json
 import re
 from typing import Any
 
@@ -13,6 +14,7 @@ THINKING = {"thinking", "redacted_thinking"}
 SERVER_CALLS = {"server_tool_use", "mcp_tool_use"}
 UNCACHEABLE = THINKING
 MAX_MARKS = 4
+MAX_BYTES = 32_000_000
 
 
 class WouldBeRejected(AssertionError):
@@ -21,6 +23,7 @@ class WouldBeRejected(AssertionError):
 
 def judge_messages(body: Any) -> None:
     """Raise `WouldBeRejected` if the request body breaks a rule."""
+    _judge_size(body)
     messages = body.get("messages")
     _require(isinstance(messages, list) and len(messages) > 0, "messages: at least one message is required")
     _require(isinstance(body.get("model"), str) and body["model"], "model: Field required")
@@ -36,6 +39,14 @@ def judge_messages(body: Any) -> None:
     _judge_tools(body, messages)
     _judge_thinking(body, messages)
     _judge_marks(body, messages)
+
+
+def _judge_size(body: Any) -> None:
+    try:
+        size = len(json.dumps(body, ensure_ascii=False).encode())
+    except UnicodeEncodeError as error:
+        raise WouldBeRejected(f"The request body is not valid JSON: {error}") from None
+    _require(size <= MAX_BYTES, f"request_too_large: Request exceeds the maximum size ({size} bytes)")
 
 
 def _require(holds: object, fault: str) -> None:

@@ -5,6 +5,7 @@ Gemini 3 ask for no signatures, and mended histories were seen to pass where new
 """
 
 import base64
+import json
 import re
 from typing import Any
 
@@ -27,12 +28,16 @@ SCHEMA = {
 }  # fmt: skip
 
 
+MAX_BYTES = 20_000_000
+
+
 class WouldBeRejected(AssertionError):
     """The API would answer 400."""
 
 
 def judge_contents(body: Any, signed: bool = True) -> None:
     """Raise `WouldBeRejected` if the request body breaks a rule; `signed` for the models since Gemini 3."""
+    _judge_size(body)
     contents = body.get("contents")
     _require(isinstance(contents, list) and contents, "contents are required")
     for index, content in enumerate(contents):
@@ -43,6 +48,14 @@ def judge_contents(body: Any, signed: bool = True) -> None:
     _judge_tools(body)
     system = body.get("systemInstruction")
     _require(system is None or all(part.get("text") for part in system["parts"]), "systemInstruction: empty text")
+
+
+def _judge_size(body: Any) -> None:
+    try:
+        size = len(json.dumps(body, ensure_ascii=False).encode())
+    except UnicodeEncodeError as error:
+        raise WouldBeRejected(f"The request body is not valid JSON: {error}") from None
+    _require(size <= MAX_BYTES, f"Request payload size exceeds the limit ({size} bytes)")
 
 
 def _require(holds: object, fault: str) -> None:

@@ -15,6 +15,7 @@ REFUSED = {
 }
 # Accepted by the one server it was recorded from and refused by others: the judge is stricter on purpose.
 STRICTER = {
+    ("ollama/error_model_not_found_404_native", 0): "too short",
     ("openai-chat/tool_error_model_gives_up", 1): "annotations",
     ("openai-chat/stream_arguments_key_missing_first", 1): "neither content nor tool_calls",
     ("openai-chat/stream_no_finish_reason_repeated_id", 1): "neither content nor tool_calls",

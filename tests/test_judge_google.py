@@ -73,6 +73,9 @@ def test_a_lawful_request_passes() -> None:
     ("broken", "fault"),
     [
         (body(contents=[]), "contents are required"),
+        (body(contents=[user(text("\ud800"))]), "not valid JSON"),
+        (body(contents=[user(text("x" * 20_000_001))]), "exceeds the limit"),
+        (body(model(call()), model(result())), "a functionResponse of the model's"),
         (body(contents=[model(text("a")), ASKED]), "first turn must be a user's"),
         (body(model(text("a"))), "Requests ending with a model turn"),
         (body({"role": "tool", "parts": [text("a")]}, ASKED), "valid role"),
