@@ -16,9 +16,12 @@ import httpx2
 
 from activities.providers.google_stream import assemble
 from activities.providers.protocol import ModelRequest
-from activities.providers.sse import answer_of, is_stream
+from activities.providers.sse import answer_of
 
 _WHOLE, _STREAMED = ":generateContent", ":streamGenerateContent"
+
+_OF_THE_BODY = frozenset({"content-encoding", "content-length", "content-type", "transfer-encoding"})
+"""Headers that hold for the bytes that came, and not for the answer that is handed on."""
 
 _request: ContextVar[ModelRequest | None] = ContextVar("_request", default=None)
 
@@ -43,12 +46,13 @@ class GoogleClient(httpx2.AsyncClient):
         path = request.url.path.removesuffix(_WHOLE) + _STREAMED
         request.url = request.url.copy_with(path=path).copy_merge_params({"alt": "sse"})
         response = await super().send(request, stream=True, **options)
-        if not response.is_success or not is_stream(response):
+        if not response.is_success:
             try:
                 await response.aread()
             finally:
                 await response.aclose()
             return response
         answer = await answer_of(response, partial(assemble, model=asked.model, live=asked.live), asked.idle_seconds)
-        headers = {"content-type": "application/json"}
+        headers = {name: value for name, value in response.headers.items() if name.lower() not in _OF_THE_BODY}
+        headers["content-type"] = "application/json"
         return httpx2.Response(response.status_code, headers=headers, content=json.dumps(answer), request=request)

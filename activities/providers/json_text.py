@@ -10,9 +10,12 @@ import re
 
 from pydantic import JsonValue
 
+from activities.providers.errors import MalformedAnswer
 from workflows.contracts import JsonObject
 
 MAX_DEPTH = 100
+LONGEST_TEXT = 1_500_000
+"""Characters: more than a turn may take in history, and few enough to be copied with each piece that is added."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -25,7 +28,15 @@ def clean_text(text: str) -> str:
 
 
 def continued(text: str, piece: str) -> str:
-    """The text with its next piece. A character that the stream cut into a pair of surrogates is one again."""
+    """The text with its next piece. A character that the stream cut into a pair of surrogates is one again.
+
+    Raises `MalformedAnswer` for a text that can't be recorded anyway.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise MalformedAnswer(
+            f"a text of the answer has more than {LONGEST_TEXT:,} characters, which no turn takes; set a lower"
+            " max_output_tokens, or ask for less in one answer"
+        )
     if "\ud800" <= text[-1:] <= "\udbff" and "\udc00" <= piece[:1] <= "\udfff":
         return text[:-1] + clean_text(text[-1] + piece[0]) + piece[1:]
     return text + piece

@@ -11,7 +11,7 @@ MAX_BYTES = 1_400_000  # below Temporal's 2 MB a payload, with room for the repl
 
 def recordable(turn: Turn) -> Turn:
     """The turn itself; MalformedAnswer if it is too large to be recorded."""
-    size = len(turn.model_dump_json())
+    size = len(turn.model_dump_json().encode())
     if size > MAX_BYTES:
         raise MalformedAnswer(
             f"the model's answer takes {size:,} bytes and one turn may take {MAX_BYTES:,}, since it is recorded as one "

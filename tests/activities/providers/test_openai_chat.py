@@ -476,9 +476,10 @@ async def test_an_answer_nested_deeper_than_history_can_hold_is_malformed() -> N
         await read(answer(content="hi", extra=deep))
 
 
-async def test_a_turn_too_large_to_be_recorded_is_malformed() -> None:
+@pytest.mark.parametrize("content", ["x" * MAX_BYTES, "\u6c34" * (MAX_BYTES // 3)])
+async def test_a_turn_too_large_to_be_recorded_is_malformed(content: str) -> None:
     with pytest.raises(MalformedAnswer, match=f"{MAX_BYTES:,}"):
-        await read(answer(content="x" * MAX_BYTES))
+        await read(answer(content=content))
 
 
 @pytest.mark.parametrize(

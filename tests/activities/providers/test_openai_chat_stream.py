@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from activities.providers import json_text
 from activities.providers.errors import (
+    MalformedAnswer,
     ModelError,
     Overloaded,
     RateLimited,
@@ -149,6 +151,14 @@ async def test_a_legacy_function_call_is_joined() -> None:
 
     assert found["function_call"] == {"name": "look", "arguments": '{"a":1}'}
     assert watcher.said == [("call", "look")]
+
+
+async def test_a_text_that_no_turn_takes_is_not_put_together_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "LONGEST_TEXT", 10)
+
+    for pieces in (delta(content="x" * 6), delta(reasoning_content="x" * 6), piece(0, "a", "look", arguments="x" * 6)):
+        with pytest.raises(MalformedAnswer, match="more than 10 characters"):
+            await message(*[pieces] * 3)
 
 
 async def test_a_refusal_is_joined_and_shown_as_text() -> None:

@@ -7,12 +7,14 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from activities.providers import sse
 from activities.providers.errors import MalformedAnswer, Overloaded, TimedOut
-from activities.providers.sse import Event, events, is_stream
+from activities.providers.sse import Event, answer_of, events, is_stream
 from tests.streaming import Stream, StreamServer, cut, serving
 from tests.waiting import until
+from workflows.contracts import JsonObject
 
 ODD = (
     "\ufeff: a comment\r\n"
@@ -42,6 +44,10 @@ def answer(*chunks: bytes, content_type: str = "text/event-stream") -> httpx2.Re
 async def read(response: httpx2.Response, idle_seconds: float = 60.0) -> list[Event]:
     async with events(response, idle_seconds) as stream:
         return [event async for event in stream]
+
+
+async def datas(stream: AsyncIterator[Event]) -> JsonObject:
+    return {"events": [event.data async for event in stream]}
 
 
 async def ask(http: httpx2.AsyncClient, server: StreamServer) -> httpx2.Response:
@@ -87,6 +93,39 @@ async def test_an_event_without_end_is_not_collected_for_ever(monkeypatch: pytes
 
     with pytest.raises(MalformedAnswer, match="exceeded the 100 byte limit"):
         await read(answer(b"data: ", *[b"x" * 10] * 20))
+
+
+async def test_an_answer_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "MAX_ANSWER_BYTES", 100)
+    events_without_end, json_without_end = [b"data: a\n\n"] * 20, [b'{"a": "', *[b"x" * 10] * 20]
+
+    for chunks in (events_without_end, json_without_end):
+        with pytest.raises(MalformedAnswer, match="more than 100 bytes"):
+            await answer_of(answer(*chunks), datas, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "content_type", "read_as"),
+    [
+        ('{"a": 1}', "text/event-stream", {"a": 1}),
+        ('\ufeff \n {"a": 1}', "text/plain", {"a": 1}),
+        ("<html>Sign in.</html>", "text/event-stream", "<html>Sign in.</html>"),
+        ("data: a\n\n", "application/json", {"events": ["a"]}),
+        (": ping\n\ndata: a\n\n", "text/html", {"events": ["a"]}),
+        ("event: b\ndata: a\n\n", "", {"events": ["a"]}),
+        ("null", "application/json", None),
+        ("", "application/json", ""),
+        ("", "text/event-stream", {"events": []}),
+        ("bad gateway", "application/json", "bad gateway"),
+    ],
+)
+async def test_an_answer_is_what_its_first_bytes_say_whatever_its_content_type(
+    text: str, content_type: str, read_as: JsonValue
+) -> None:
+    whole = await answer_of(answer(text.encode(), content_type=content_type), datas, 60.0)
+    in_pieces = await answer_of(answer(*cut(text, 1), content_type=content_type), datas, 60.0)
+
+    assert whole == in_pieces == read_as
 
 
 async def test_a_silent_stream_times_out_and_its_connection_is_closed() -> None:
