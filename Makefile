@@ -64,7 +64,7 @@ bench-gate: $(INSTALLED) ## decisions and pages with thousands of waiting jobs
 	$(BIN)/python -m bench.gate
 
 histories: $(INSTALLED) ## record new histories for the replay tests
-	$(BIN)/python -m tests.histories.record
+	PYTHONPATH=examples $(BIN)/python -m tests.histories.record
 
 clean:
 	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis

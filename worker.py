@@ -61,6 +61,8 @@ CONNECT_SECONDS = 30.0
 BROKEN, WRONG_USE, NO_SERVER = 1, 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
+WORKFLOWS = (AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch)
+"""All that a worker hosts, and that a replay has to know."""
 
 
 class Shadowed(ImportError):
@@ -137,7 +139,7 @@ async def hosting(
     worker = Worker(
         client,
         task_queue=task_queue,
-        workflows=[AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch],
+        workflows=WORKFLOWS,
         activities=[
             caller.load_agent,
             caller.call_model,

@@ -5,14 +5,11 @@ from temporalio.worker import Replayer
 
 from activities.payloads import data_converter
 from activities.sandbox import Sandbox
-from workflows.agent_job import AgentJob
-from workflows.notice_delivery import NoticeDelivery
+from worker import WORKFLOWS
 
 
 async def assert_replays(temporal: Temporal, job: str) -> None:
     """Fails when today's code decides otherwise than this job's history says."""
     history = await temporal.get_workflow_handle(job).fetch_history()
-    replayer = Replayer(
-        workflows=[AgentJob, NoticeDelivery], workflow_runner=Sandbox(), data_converter=data_converter()
-    )
+    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=Sandbox(), data_converter=data_converter())
     await replayer.replay_workflow(history)

@@ -105,7 +105,7 @@ class Lane:
         known = len(state.lines) + sum(len(out.names) for out in state.out.values())
         try:
             request = LaneLook(batches=batches, known=known)
-            return (await workflow.execute_activity(steps.look_at_lane, request, **policies.LANE)).all_wait
+            return (await workflow.execute_activity(steps.look_at_lane, request, **policies.lane(state.terms))).all_wait
         except ActivityError as error:
             workflow.logger.warning("lane %s could not look: %s", workflow.info().workflow_id, error)
             return False

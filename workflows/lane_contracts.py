@@ -38,7 +38,8 @@ class LaneTerms(Record):
     its jobs wait: looked at when nothing came for `quiet`, then ever more rarely until every `longest_look`. A batch is
     asked for after `poll`, then ever more rarely until every `longest_poll`. A batch that may have been created is
     looked for during `settle` before another one is. Without credit the lane pauses for `pause`, then ever longer until
-    `longest_pause`. A request is tried `tries` times here before its job asks by itself.
+    `longest_pause`. A request is tried `tries` times here before its job asks by itself. A worker that gives no sign
+    for `beat` counts as dead.
     """
 
     requests: int = Field(default=5000, ge=1, le=20_000)
@@ -53,6 +54,7 @@ class LaneTerms(Record):
     pause: float = 60.0
     longest_pause: float = 3600.0
     tries: int = 3
+    beat: float = 15.0
 
 
 class LaneLine(Record):
@@ -108,7 +110,10 @@ class LaneReply(Record):
 
 
 class LaneBooks(Record):
-    """What a lane's provider batches came to. `late` answers found no job any more that waited for them."""
+    """What a lane's provider batches came to.
+
+    `late` answers found no job any more that waited; after a crash also some that were handed back before it.
+    """
 
     batches: int = 0
     answered: int = 0

@@ -11,6 +11,7 @@ from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType
 
 from workflows.contracts import AgentSpec, CallPlan
+from workflows.lane_contracts import LaneTerms
 
 INTERRUPTIONS = 30
 """How many attempts may be lost to dying workers before a step is given up."""
@@ -66,16 +67,18 @@ BATCH = Options(
     cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 )
 
-LANE = Options(
-    # A step of a lane is never given up for a provider that is out of order: its jobs have deadlines of their own.
-    start_to_close_timeout=timedelta(hours=2),
-    heartbeat_timeout=timedelta(seconds=15),
-    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=5)),
-    cancellation_type=ActivityCancellationType.TRY_CANCEL,
-)
-
 LANE_HOURS = 30
 """How long a provider batch is asked for: a day is what providers take, and their results stay longer."""
+
+
+def lane(terms: LaneTerms) -> Options:
+    """For the steps of a lane: none is given up for a provider that is out of order, as its jobs have deadlines."""
+    return Options(
+        start_to_close_timeout=timedelta(hours=2),
+        heartbeat_timeout=timedelta(seconds=terms.beat),
+        retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=5)),
+        cancellation_type=ActivityCancellationType.TRY_CANCEL,
+    )
 
 
 def model(spec: AgentSpec) -> Options:

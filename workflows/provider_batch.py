@@ -57,7 +57,9 @@ class ProviderBatch:
 
     async def _submit(self, order: ProviderOrder) -> Submitted:
         request = SubmitBatch(intent=self._intent, order=order)
-        submitted: Submitted = await workflow.execute_activity(steps.submit_batch, request, **policies.LANE)
+        submitted: Submitted = await workflow.execute_activity(
+            steps.submit_batch, request, **policies.lane(order.terms)
+        )
         return submitted
 
     async def _not_sent(self, order: ProviderOrder, submitted: Submitted) -> HandedBack:
@@ -89,7 +91,7 @@ class ProviderBatch:
                 steps.look_at_batch,
                 request,
                 schedule_to_close_timeout=max(end - workflow.now(), timedelta(minutes=1)),
-                **policies.LANE,
+                **policies.lane(order.terms),
             )
             if seen.ended:
                 return
@@ -97,7 +99,7 @@ class ProviderBatch:
 
     async def _hand_back(self, order: ProviderOrder, alone: str | None = None) -> HandedBack:
         request = HandBack(intent=self._intent, order=order, **({"alone": alone} if alone else {}))
-        came: HandedBack = await workflow.execute_activity(steps.hand_back, request, **policies.LANE)
+        came: HandedBack = await workflow.execute_activity(steps.hand_back, request, **policies.lane(order.terms))
         return came
 
     async def _tell(self, order: ProviderOrder, back: LaneBack) -> None:

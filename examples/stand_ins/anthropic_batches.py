@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from stand_ins.books import Batch, Body, Books, Dropped
+from stand_ins.books import Batch, Body, Books, Dropped, halves
 
 ERRORS: dict[str, tuple[int, str, str]] = {
     "passing": (529, "overloaded_error", "Overloaded"),
@@ -36,10 +36,12 @@ class AnthropicStandIn:
 
     async def _create(self, request: Request) -> Response:
         order, books = await request.json(), self.books
+        await books.point("create")
         if books.shows("billing_limit"):
             return _error_answer("credit")
         batch = Batch(f"msgbatch_{len(books.batches) + 1}", time.time(), order)
         books.process(batch, [(each["custom_id"], each["params"]) for each in order["requests"]], _error)
+        await books.point("created")
         if books.shows("reply_dropped"):
             return Dropped()
         return JSONResponse({**_shown(batch, False), **({"id": ""} if books.shows("empty_id") else {})})
@@ -53,6 +55,7 @@ class AnthropicStandIn:
         return JSONResponse({"data": [_shown(batch, False) for batch in page], "has_more": more, "last_id": last})
 
     async def _look(self, request: Request) -> Response:
+        await self.books.point("look")
         batch = self._find(request)
         return JSONResponse(_shown(batch, self.books.ended(batch))) if batch else _error_answer("final", 404)
 
@@ -61,7 +64,7 @@ class AnthropicStandIn:
         if batch is None:
             return _error_answer("final", 404)
         lines = [json.dumps(_line(*each)) for each in batch.results]
-        return Response("\n".join(lines), media_type="application/x-jsonl")
+        return StreamingResponse(halves(self.books, lines), media_type="application/x-jsonl")
 
     async def _alone(self, request: Request) -> Response:
         body = await request.json()

@@ -5,7 +5,7 @@ A request is billed when it is answered, alone or in a batch, so a test can say 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,14 @@ FAULTS = {
 """What can be switched on, each for so many batches: `books.faults["shuffled"] = 1`."""
 
 
+POINTS = ("upload", "uploaded", "create", "created", "look", "results")
+"""Before and behind the taking of files and of batches, at each look at a batch, in the middle of its results."""
+
+
+async def _go_on(_point: str) -> None:
+    """At no point is anything held up."""
+
+
 @dataclass
 class Batch:
     """A batch that was taken, each of its requests by name with what became of it: "answered" with the answer, …"""
@@ -50,7 +58,10 @@ class Batch:
 
 @dataclass
 class Books:
-    """`answer` makes an answer of a request's body. With `held` no batch ends; else one ends at its `looks`-th look."""
+    """`answer` makes an answer of a request's body. With `held` no batch ends; else one ends at its `looks`-th look.
+
+    `refuse` says which requests are rejected. `point` is awaited at the points of POINTS, and may hold them up.
+    """
 
     answer: Answer
     faults: Counter[str] = field(default_factory=Counter)
@@ -60,6 +71,7 @@ class Books:
     alone: list[Body] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     refuse: Callable[[Body], bool] = lambda _body: False
+    point: Callable[[str], Awaitable[None]] = _go_on
 
     def shows(self, fault: str) -> bool:
         """Whether a fault is to be shown now; it is used up by that."""
@@ -111,6 +123,16 @@ class Books:
     def most_billed(self) -> int:
         """How often the request was billed that was billed most often."""
         return max(self.billed.values(), default=0)
+
+
+async def halves(books: Books, lines: list[str]) -> AsyncIterator[str]:
+    """The lines of a file, which may be held up behind its first half."""
+    middle = len(lines) // 2
+    for line in lines[:middle]:
+        yield f"{line}\n"
+    await books.point("results")
+    for line in lines[middle:]:
+        yield f"{line}\n"
 
 
 class Dropped(Response):

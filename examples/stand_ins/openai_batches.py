@@ -5,10 +5,10 @@ import time
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from stand_ins.books import Batch, Body, Books, Dropped
+from stand_ins.books import Batch, Body, Books, Dropped, halves
 
 ERRORS: dict[str, tuple[int, Body]] = {
     "passing": (429, {"code": "rate_limit_exceeded", "type": "requests", "message": "Rate limit reached."}),
@@ -43,19 +43,25 @@ class OpenAIStandIn:
         return sum(name.startswith("file-in") for name in self._files)
 
     async def _upload(self, request: Request) -> Response:
+        await self.books.point("upload")
         async with request.form() as form:
             sent = form["file"]
             assert not isinstance(sent, str)
             name = f"file-in-{len(self._files)}"
             self._files[name] = await sent.read()
+        await self.books.point("uploaded")
         return JSONResponse({"id": name, "object": "file", "purpose": "batch"})
 
     async def _content(self, request: Request) -> Response:
         content = self._files.get(request.path_params["file"])
-        return Response(content, media_type="application/jsonl") if content is not None else _no_such("file")
+        if content is None:
+            return _no_such("file")
+        lines = content.decode().splitlines()
+        return StreamingResponse(halves(self.books, lines), media_type="application/jsonl")
 
     async def _create(self, request: Request) -> Response:
         order, books = await request.json(), self.books
+        await books.point("create")
         content = self._files.get(order["input_file_id"])
         if content is None or books.shows("file_not_found"):
             return _no_such("file")
@@ -69,6 +75,7 @@ class OpenAIStandIn:
             books.batches.append(batch)
         else:
             books.process(batch, [(each["custom_id"], each["body"]) for each in requests], _error)
+        await books.point("created")
         if books.shows("reply_dropped"):
             return Dropped()
         return JSONResponse({**self._shown(batch, False), **({"id": ""} if books.shows("empty_id") else {})})
@@ -81,6 +88,7 @@ class OpenAIStandIn:
         return JSONResponse({"object": "list", "data": page, "has_more": len(found) > start + limit})
 
     async def _look(self, request: Request) -> Response:
+        await self.books.point("look")
         batch = next((each for each in self.books.batches if each.id == request.path_params["batch"]), None)
         return JSONResponse(self._shown(batch, self.books.ended(batch))) if batch else _no_such("batch")
 

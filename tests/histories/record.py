@@ -20,6 +20,7 @@ from temporalio.testing import WorkflowEnvironment
 from activities.payloads import data_converter
 from surefoot import __version__
 from tests.histories.scenarios import SCENARIOS, Scenario, played
+from workflows.lane_contracts import LANE_WORKFLOW, PROVIDER_BATCH
 from workflows.notices import WORKFLOW as DELIVERY
 from workflows.showing import ATTRIBUTES
 
@@ -58,6 +59,12 @@ async def histories(temporal: Temporal, job: str) -> list[dict[str, Any]]:
     ]
 
 
+async def lanes(temporal: Temporal) -> list[str]:
+    """The ids of all lanes, and behind each its provider batches."""
+    query = f"WorkflowType IN ('{LANE_WORKFLOW}', '{PROVIDER_BATCH}')"
+    return sorted([run.id async for run in temporal.list_workflows(query)])
+
+
 def neutral(value: Any) -> Any:
     """Without stack traces: they name this machine's folders, and a replay does not read them."""
     if isinstance(value, dict):
@@ -66,8 +73,11 @@ def neutral(value: Any) -> Any:
 
 
 async def record(temporal: Temporal, scenario: Scenario) -> list[Path]:
+    before = await lanes(temporal)
     job = await played(temporal, scenario)
     written = _write(scenario.name, await histories(temporal, job.id))
+    for number, id in enumerate([id for id in await lanes(temporal) if id not in before], start=1):
+        written += _write(f"{scenario.name}-lane{number}", await histories(temporal, id))
     deliveries = [
         await histories(temporal, child.id)
         async for child in temporal.list_workflows(f"WorkflowType = '{DELIVERY}'")

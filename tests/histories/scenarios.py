@@ -6,9 +6,11 @@ Whoever adds a command to the workflow adds a scenario that meets it.
 import asyncio
 import dataclasses
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from temporalio.client import Client as Temporal
 
@@ -18,13 +20,19 @@ from activities.errors import OutcomeUnknown, ToolError
 from activities.providers.scripted import Script
 from activities.tools import Tool, tool
 from activities.webhooks import Webhook
+from stand_ins.books import Body
+from surefoot.batches.submitting import submit
 from surefoot.client import Client
+from surefoot.errors import NoSuchJob
 from surefoot.job import Job
+from tests.batch_apis import StandIn, responses_answer, stand_in
 from tests.mcp_servers.declared import desk
 from tests.waiting import until
 from tests.webhook_receiver import receiver
 from worker import Settings, hosting
+from workflows.batch_contracts import BatchLine, BatchOrder
 from workflows.contracts import Decision, JobView, JsonObject, Limits, Resolution
+from workflows.lane_contracts import LaneTerms
 
 QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)
 Play = Callable[[Client], Awaitable[Job]]
@@ -181,6 +189,7 @@ def agents() -> list[Agent]:
         )
         for name, replies in SCRIPTS.items()
     ]
+    plain.append(Agent("laned", "openai:gpt-4o", tools=TOOLS))
     asked = [agent.as_tool(f"Asks the {agent.name}.") for agent in plain if agent.name in ("answerer", "writer")]
     return [*plain, Agent("chief", Script([ERRANDS, DONE, DONE]), tools=asked)]
 
@@ -434,6 +443,67 @@ async def continue_as_new_while_waiting(client: Client) -> Job:
     for decision in words:
         await job.decide(decision)
     return await ended(job)
+
+
+# --- by way of a provider batch
+
+LANED = dataclasses.replace(QUICK, lane_terms=LaneTerms(quiet=0.3, longest_look=1.0, poll=0.1, longest_poll=0.5))
+
+
+@scenario(LANED)
+async def half_price(client: Client) -> Job:
+    """Two rounds, each in a provider batch of its own."""
+    async with asked_in_batches() as server:
+        server.books.answer = looking_up
+        return await ended(await begun(client, "half-price"))
+
+
+@scenario(LANED)
+async def half_price_too_late(client: Client) -> Job:
+    """A provider batch that does not end before the job's time does."""
+    async with asked_in_batches() as server:
+        server.books.held = True
+        return await ended(await begun(client, "half-price-late", within=3.0))
+
+
+@asynccontextmanager
+async def asked_in_batches() -> AsyncIterator[StandIn]:
+    """The stand-in of a batch API, which the worker is to ask from now on."""
+    async with stand_in("openai") as server:
+        before = {name: os.environ.get(name) for name in server.settings}
+        os.environ.update(server.settings)
+        try:
+            yield server
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def looking_up(body: Body) -> Body:
+    answer = responses_answer(body)
+    if "function_call_output" in str(body):
+        return answer
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look_up", "arguments": '{"key": "a"}'}
+    return {**answer, "output": [call]}
+
+
+async def begun(client: Client, id: str, **order: Any) -> Job:
+    """The only job of a batch in the batch lane."""
+    id = f"{id}-{client.task_queue}"
+    chosen = BatchOrder(agent="laned", lane="batch", **order)
+    lines = [BatchLine(number=1, custom_id="one", input="look it up")]
+    await submit(client.temporal, client.task_queue, lines, chosen, id=id, digest="x")
+    job = client.job(f"{id}-000001")
+    await until(lambda: started(job))
+    return job
+
+
+async def started(job: Job) -> bool:
+    try:
+        await job.view()
+    except NoSuchJob:
+        return False
+    return True
 
 
 async def ended(job: Job) -> Job:

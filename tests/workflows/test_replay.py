@@ -19,11 +19,10 @@ from tests.conftest import Host
 from tests.histories import scenarios
 from tests.histories.scenarios import SCENARIOS, Scenario, agents, played, waits
 from tests.waiting import until
+from worker import WORKFLOWS
 from workflows import words
-from workflows.agent_job import AgentJob
 from workflows.calls import Calls
 from workflows.contracts import CallState
-from workflows.notice_delivery import NoticeDelivery
 from workflows.pace import Pace
 
 FOLDER = Path(scenarios.__file__).parent
@@ -46,9 +45,7 @@ def history(name: str) -> WorkflowHistory:
 
 
 async def replay(*histories: WorkflowHistory) -> None:
-    replayer = Replayer(
-        workflows=[AgentJob, NoticeDelivery], workflow_runner=Sandbox(), data_converter=data_converter({})
-    )
+    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=Sandbox(), data_converter=data_converter({}))
     for each in histories:
         await replayer.replay_workflow(each)
 
