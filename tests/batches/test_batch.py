@@ -110,6 +110,52 @@ async def test_a_job_that_waits_for_a_person_gives_its_place_to_the_next(host: H
         assert (await ended(batch)).done == 6
 
 
+async def test_a_parked_batch_ends_when_the_last_job_tells_it_and_jobs_that_never_waited_tell_nothing(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workflows.batch.PACES", (3600.0,))
+
+    @tool
+    def pay() -> str:
+        return "paid"
+
+    payer = Agent("payer", Script([{"calls": [{"tool": "pay"}]}, {"text": "done"}]), tools=[pay])
+    async with host(WORKER, payer) as client:
+        given = lines(4)
+        given[3] = given[3].model_copy(update={"agent": "payer"})
+        batch = await submitted(client, "parked", given)
+        # No activity is held for it.
+        await until(batch.describe, lambda seen: not seen.raw_description.pending_activities)
+        await until(batch.view, lambda view: view.state == "waiting")
+        job = client.job("parked-000004")
+        (pending,) = await job.all_pending()
+        await job.approve(pending.call, by="ann")
+        view = await ended(batch)
+        history = await batch.handle().fetch_history()
+    told = [event.workflow_execution_signaled_event_attributes for event in history.events]
+
+    assert view.done == 4
+    assert [signal.signal_name for signal in told if signal.signal_name] == ["job_ended"]
+
+
+async def test_poisoned_lines_among_a_hundred_strand_no_other(host: Host) -> None:
+    def breaks(_: object) -> dict[str, object]:
+        raise RuntimeError("a fault of the model's own code")
+
+    poison = Agent("poison", Script(breaks))
+    async with host(WORKER, poison) as client:
+        given = lines(100)
+        given[9] = given[9].model_copy(update={"agent": "nobody"})
+        given[49] = given[49].model_copy(update={"agent": "poison"})
+        given[99] = given[99].model_copy(update={"input": "x" * 999_999, "metadata": {}})
+        batch = await submitted(client, "poisoned", given, concurrency=5)
+        view = await ended(batch)
+        found = [row.status for row in await rows(results(batch))]
+
+    assert (view.done, view.failed + view.incomplete, view.queued) == (98, 2, 0)
+    assert [n for n, status in enumerate(found, 1) if status != "complete"] == [10, 50]
+
+
 async def test_a_paused_batch_begins_nothing_and_goes_on_when_resumed(host: Host) -> None:
     async with host(WORKER) as client:
         batch = await submitted(client, "held", lines(400), concurrency=1)
