@@ -41,7 +41,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     sys.path[:] = path
     for name in set(sys.modules) - modules:
-        if name == "models" or name.startswith(("grammar_", "surefoot_app_")):
+        if name == "models" or name.startswith(("grammar_", "overnight", "surefoot_app_")):
             del sys.modules[name]
 
 

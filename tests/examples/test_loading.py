@@ -14,10 +14,11 @@ APPS = {
     "calculator.py": "calculator",
     "coach.py": "coach",
     "grammar_tutor.py": "tutor",
+    "overnight.py": "sorter",
     "research.py": "research",
     "support_desk.py": "support",
 }
-PARTS = {"models.py", "grammar_pupil.py", "grammar_score.py", "grammar_server.py"}
+PARTS = {"models.py", "grammar_pupil.py", "grammar_score.py", "grammar_server.py", "overnight_reader.py"}
 
 
 def test_the_examples_are_all_tested_here() -> None:
