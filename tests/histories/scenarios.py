@@ -6,6 +6,7 @@ Whoever adds a command to the workflow adds a scenario that meets it.
 import asyncio
 import dataclasses
 import os
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from activities.providers.scripted import Script
 from activities.tools import Tool, tool
 from activities.webhooks import Webhook
 from stand_ins.books import Body
+from surefoot.batches.batch import Batch
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
 from surefoot.errors import NoSuchJob
@@ -35,7 +37,7 @@ from workflows.contracts import Decision, JobView, JsonObject, Limits, Resolutio
 from workflows.lane_contracts import LaneTerms
 
 QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)
-Play = Callable[[Client], Awaitable[Job]]
+Play = Callable[[Client], Awaitable[Job | Batch]]
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ def scenario(settings: Settings = QUICK) -> Callable[[Play], Play]:
     return add
 
 
-async def played(temporal: Temporal, chosen: Scenario, *, cached: int = 1000, queue: str = "histories") -> Job:
-    """The job of a scenario that was played to its end."""
+async def played(temporal: Temporal, chosen: Scenario, *, cached: int = 1000, queue: str = "histories") -> Job | Batch:
+    """The job (or batch) of a scenario that was played to its end."""
     settings = dataclasses.replace(chosen.settings, max_cached_workflows=cached)
     async with hosting(temporal, App(agents()), task_queue=queue, settings=settings):
         return await chosen.play(Client(temporal, task_queue=queue))
@@ -504,6 +506,42 @@ async def started(job: Job) -> bool:
     except NoSuchJob:
         return False
     return True
+
+
+@scenario()
+async def batch(client: Client) -> Batch:
+    found = await _batch(client)
+    await found.pause(by="ann")
+    await found.set_concurrency(2, by="ann")
+    await found.resume(by="ann")
+    await _decide(client, found)
+    return found
+
+
+@scenario()
+async def batch_job(client: Client) -> Job:
+    """One that waits for people, and tells its batch when it ends."""
+    return await _decide(client, await _batch(client))
+
+
+async def _batch(client: Client) -> Batch:
+    """A batch of which all that is left waits for people."""
+    id_ = f"batch-{uuid.uuid4().hex[:8]}"
+    agents = ("answerer", "answerer", "writer")
+    lines = [BatchLine(number=n, custom_id=f"id-{n}", input="go", agent=agent) for n, agent in enumerate(agents, 1)]
+    await submit(client.temporal, client.task_queue, lines, BatchOrder(by="ann"), id=id_, digest="")
+    found = Batch(client.temporal, id_)
+    await until(found.view, lambda view: view.state == "waiting")
+    return found
+
+
+async def _decide(client: Client, batch: Batch) -> Job:
+    job = client.job(f"{batch.id}-000003")
+    for pending in await job.all_pending():
+        await job.deny(pending.call, digest=pending.digest, by="bob")
+    await ended(job)
+    await until(batch.view, lambda view: view.state == "ended")
+    return job
 
 
 async def ended(job: Job) -> Job:
