@@ -8,7 +8,8 @@ import pytest
 from temporalio.client import Client as Temporal
 
 from surefoot.client import Client
-from tests.crash.processes import Workers
+from tests.crash.processes import Workers, command_lines
+from tests.crash.servers import Server
 from tests.replaying import assert_replays
 
 
@@ -26,3 +27,20 @@ async def workers(temporal: Temporal, tmp_path: Path) -> AsyncIterator[Workers]:
 @pytest.fixture
 def client(temporal: Temporal, workers: Workers) -> Client:
     return Client(temporal, task_queue=workers.queue)
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    server = Server(tmp_path / "temporal.db")
+    await server.start()
+    yield server
+    await server.kill()
+    assert [line for line in command_lines() if str(server.file) in line] == []
+
+
+@pytest.fixture
+async def own_workers(server: Server, tmp_path: Path) -> AsyncIterator[Workers]:
+    workers = Workers(server.address, f"crash-{uuid.uuid4().hex[:12]}", tmp_path)
+    yield workers
+    await workers.end()
+    assert workers.alive() == []

@@ -1,34 +1,14 @@
 """kill -9 of the Temporal server: from its database file every job goes on, and no step is taken twice."""
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from surefoot.client import Client
-from tests.crash.processes import Workers, command_lines
+from tests.crash.processes import Workers
 from tests.crash.servers import Server
 
 pytestmark = pytest.mark.crash
-
-
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    server = Server(tmp_path / "temporal.db")
-    await server.start()
-    yield server
-    await server.kill()
-    assert [line for line in command_lines() if str(server.file) in line] == []
-
-
-@pytest.fixture
-async def own_workers(server: Server, tmp_path: Path) -> AsyncIterator[Workers]:
-    workers = Workers(server.address, f"crash-{uuid.uuid4().hex[:12]}", tmp_path)
-    yield workers
-    await workers.end()
-    assert workers.alive() == []
 
 
 async def test_a_server_killed_during_a_write_and_again_during_a_read_repeats_neither(
