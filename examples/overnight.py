@@ -75,7 +75,7 @@ async def report(client: Client, batch: Batch) -> str:
     view = await batch.view()
     topics: Counter[str] = Counter()
     async for row in results(batch):
-        topics[row.output["topic"] if isinstance(row.output, dict) else f"{row.status}"] += 1
+        topics[str(row.output["topic"]) if isinstance(row.output, dict) else f"{row.status}"] += 1
     lines = [f"{batch.id}: {view.done} of {view.lines} mails answered, {view.waiting} wait, {view.failed} failed"]
     lines += [f"  {count:3} {topic}" for topic, count in topics.most_common()]
     lines.append(f"spent: ${view.spent.cost_usd:.4f}, {view.spent.tokens:,} tokens")
