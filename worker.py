@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
@@ -37,10 +37,12 @@ from activities.lanes import terms_from
 from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.payloads import BadKeys
+from activities.rate_meter import RateMeter
 from activities.replies import Replies
 from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
+from activities.set_rate import set_rate
 from activities.submit_batch import BatchSubmitter
 from activities.summarize import Summarizer
 from activities.tend_batch import BatchTender
@@ -52,8 +54,10 @@ from workflows.batch import Batch
 from workflows.batch_part import BatchPart
 from workflows.lane import Lane
 from workflows.lane_contracts import LaneTerms
+from workflows.model_rate import ModelRate
 from workflows.notice_delivery import NoticeDelivery
 from workflows.provider_batch import ProviderBatch
+from workflows.rate_contracts import rated_queue
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"
@@ -61,7 +65,7 @@ CONNECT_SECONDS = 30.0
 BROKEN, WRONG_USE, NO_SERVER = 1, 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
-WORKFLOWS = (AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch)
+WORKFLOWS = (AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch, ModelRate)
 """All that a worker hosts, and that a replay has to know."""
 
 
@@ -128,7 +132,8 @@ async def hosting(
     threads = Threads(settings.max_activities)
     servers = McpServers(app.folder)
     transcripts = Transcripts()
-    caller = ModelCaller(app, models, servers, transcripts, threads, settings)
+    meter = RateMeter(client, task_queue)
+    caller = ModelCaller(app, models, servers, transcripts, threads, settings, meter)
     summarizer = Summarizer(app, servers, transcripts, caller.asker)
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
@@ -157,6 +162,7 @@ async def hosting(
             submitter.submit_batch,
             submitter.look_at_batch,
             returner.hand_back,
+            set_rate,
         ],
         workflow_runner=Sandbox(),
         interceptors=[Contained(), *interceptors],
@@ -165,10 +171,25 @@ async def hosting(
         graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
     )
+    rated = [
+        Worker(
+            client,
+            task_queue=rated_queue(task_queue, rate.name),
+            activities=[caller.call_model, summarizer.summarize],
+            interceptors=[Contained(), *interceptors],
+            max_concurrent_activities=settings.max_activities,
+            max_task_queue_activities_per_second=rate.per_second,
+            graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
+        )
+        for rate in app.rates.values()
+    ]
     try:
-        async with worker:
+        async with AsyncExitStack() as running:
+            for each in (worker, *rated):
+                await running.enter_async_context(each)
             yield worker
     finally:
+        await meter.close()
         await models.close()
         await servers.close()
         await notifier.close()

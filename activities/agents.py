@@ -22,6 +22,7 @@ from activities.mcp.server import McpServer, checked_servers
 from activities.names import NAME
 from activities.output_schema import OutputSchema
 from activities.policy import Condition, Rule, matching
+from activities.rates import Rate, checked_rate
 from activities.tool_tables import askings_of, rules_of
 from activities.tools import Tool
 from activities.webhooks import Webhook, checked_webhooks, wanted
@@ -60,6 +61,7 @@ class Agent:
     closing_tokens    output tokens of the closing call's answer; a model that thinks gets more, to think with
     compact_at        input tokens of a call above which old results are cut short, and then what was said is summed up;
                       None: three quarters of the model's window if that is known; False or 0: never
+    rate              how often its provider may be asked, with all agents of that rate: Rate("openai", …)
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Agent:
         closing_tokens: int = 1000,
         notify: Sequence[Webhook] = (),
         compact_at: int | None = None,
+        rate: Rate | None = None,
     ) -> None:
         self.name = _checked_name(name)
         where = f"agent {name!r}"
@@ -117,6 +120,7 @@ class Agent:
         self.tool_calling = tool_calling
         self.webhooks = checked_webhooks(where, notify)
         self.compact_at = _compact_at(where, compact_at)
+        self.rate = checked_rate(where, rate)
         numbers = {
             "max_output_tokens": (max_output_tokens, 1),
             "output_retries": (output_retries, 0),
@@ -175,6 +179,7 @@ class Agent:
             output_retries=self.output_retries,
             model_seconds=self.model_timeout + max((server.timeout for server in self.mcp), default=0.0),
             **({"notices": notices} if (notices := wanted(self.webhooks)) else {}),
+            **({"rate": self.rate.name} if self.rate else {}),
         )
 
     def output_instructions(self) -> str:

@@ -16,6 +16,7 @@ from types import ModuleType
 from activities.agent_tool import AgentTool
 from activities.agents import Agent
 from activities.errors import DefinitionError, UnknownAgent
+from activities.rates import rates_of
 
 OWN_PACKAGES = ("surefoot", "activities", "workflows", "worker")
 
@@ -29,6 +30,7 @@ class App:
         for agent in _with_those_they_ask(agents):
             if self.agents.setdefault(agent.name, agent) is not agent:
                 raise DefinitionError(f"Two agents have the name {agent.name!r}. Rename one of them.")
+        self.rates = rates_of(agent.rate for agent in self.agents.values())
 
     def agent(self, name: str) -> Agent:
         """The agent of this name; raises `UnknownAgent`."""

@@ -33,19 +33,22 @@ PASSES = 5
 class Ledger:
     """`started`: the function was called at least once. `failures`: attempts that ended with an error of their own.
 
-    `passed`: attempts on workers whose app does not have what the step needs. `troubles`: what was said of each model
-    of a list that was out of order, by its place. `kept`: what model adapters left to the next attempt (`kept.py`).
+    `passed`: attempts on workers whose app does not have what the step needs. `refusals`: attempts that a rated
+    provider refused for coming too fast. `troubles`: what was said of each model of a list that was out of order, by
+    its place. `kept`: what model adapters left to the next attempt (`kept.py`).
     """
 
     started: bool = False
     failures: int = 0
     passed: int = 0
+    refusals: int = 0
     troubles: dict[str, str] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
 
     def details(self) -> dict[str, Any]:
         """As a heartbeat carries it."""
-        return {name: value for name, value in asdict(self).items() if value != {}}
+        rare = {"troubles": {}, "kept": {}, "refusals": 0}
+        return {name: value for name, value in asdict(self).items() if name not in rare or value != rare[name]}
 
 
 class AttemptOver(ApplicationError):
@@ -201,6 +204,11 @@ class Attempt:
         """
         self.ledger.failures += 1
         await self._end(kind, message, again=retry and self.ledger.failures < allowed, delay=delay)
+
+    async def come_later(self, kind: str, message: str, *, allowed: int, delay: float) -> NoReturn:
+        """End this attempt, which came too early, and no failure of the step until `allowed` of them did so."""
+        self.ledger.refusals += 1
+        await self._end(kind, message, again=self.ledger.refusals < allowed, delay=delay)
 
     async def pass_on(self, kind: str, message: str) -> None:
         """Let another worker try: while a deploy is under way, one may know what this one does not.

@@ -23,6 +23,7 @@ from activities.model_requests import model_request
 from activities.models import Models
 from activities.providers.errors import ContextTooLong
 from activities.providers.protocol import Live
+from activities.rate_meter import RateMeter
 from activities.replies import Replies
 from activities.speaking import Pace, speaking
 from activities.timing import Timing
@@ -53,9 +54,10 @@ class ModelCaller:
         transcripts: Transcripts,
         threads: ThreadPoolExecutor,
         timing: Timing,
+        meter: RateMeter,
     ) -> None:
         self._app, self._servers, self._transcripts = app, servers, transcripts
-        self._timing, self.asker, self._replies = timing, ModelAsker(models, timing), Replies(threads)
+        self._timing, self.asker, self._replies = timing, ModelAsker(models, timing, meter), Replies(threads)
         self._pace = Pace()
 
     @activity.defn

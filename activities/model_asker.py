@@ -18,13 +18,15 @@ from activities.explain import said
 from activities.kept import KeptForModel
 from activities.models import Models
 from activities.providers.advice import setting_advice
-from activities.providers.errors import ContextTooLong, MalformedAnswer, ModelError, TimedOut
+from activities.providers.errors import ContextTooLong, MalformedAnswer, ModelError, RateLimited, TimedOut
 from activities.providers.prices import priced
 from activities.providers.protocol import ModelRequest
 from activities.providers.schema_mode import SchemaMode
+from activities.rate_meter import RateMeter
 from activities.stand_ins import OUT_OF_ORDER, Model, StandIns, shown
 from activities.timing import Timing
 from workflows.contracts import CallModel, Turn
+from workflows.policies import REFUSALS
 
 log = logging.getLogger(__name__)
 LONGEST_DELAY = 300.0
@@ -48,8 +50,8 @@ class Answer:
 class ModelAsker:
     """The models of one worker, and which of them are out of order."""
 
-    def __init__(self, models: Models, timing: Timing) -> None:
-        self._models, self._timing, self._stand_ins = models, timing, StandIns()
+    def __init__(self, models: Models, timing: Timing, meter: RateMeter) -> None:
+        self._models, self._timing, self._meter, self._stand_ins = models, timing, meter, StandIns()
 
     async def ask(
         self, attempt: Attempt, agent: Agent, models: Sequence[Model], request: Callable[[str], ModelRequest]
@@ -82,6 +84,8 @@ class ModelAsker:
             # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
             log.exception("unclassified failure of a model call in job %s", attempt.info.workflow_id)
             await self.fail(attempt, type(error).__name__, said(error), True)
+        if agent.rate is not None:
+            self._meter.answered(agent.rate, turn.usage)
         now = datetime.now(UTC).replace(microsecond=0)
         timed = turn.model_copy(update={"at": now, "number": wire.turn, **took(since, attempt.info.attempt)})
         return Answer(priced(timed, provider.api, model), _instead_of(attempt, models, place))
@@ -91,6 +95,12 @@ class ModelAsker:
     ) -> NoReturn:
         """Try again: another model of the list at once, if this one is out of order and there is one."""
         told, kind = said(error) + setting_advice(error, agent.settings), type(error).__name__
+        if agent.rate is not None and isinstance(error, RateLimited):
+            self._meter.refused(agent.rate, error.delay)
+            if len(models) == 1:
+                # Calls that were refused together must not come again together.
+                wait = max(error.delay or 0.0, self._wait(attempt.ledger.refusals)) * random.uniform(1.0, 2.0)
+                await attempt.come_later(kind, told, allowed=REFUSALS, delay=min(wait, LONGEST_DELAY))
         if len(models) == 1 or not isinstance(error, OUT_OF_ORDER):
             await self.fail(attempt, kind, told, error.retryable, error.delay)
         self._stand_ins.fails(models[place], error)
@@ -113,10 +123,14 @@ class ModelAsker:
         allowed: int | None = None,
     ) -> NoReturn:
         """Let Temporal try again, after the provider's own delay if it named one, with jitter if it did not."""
-        wait = self._timing.retry_seconds * 2 ** min(attempt.ledger.failures, 6) * random.uniform(0.5, 1.0)
-        delay = min(delay if delay and delay > 0 else wait, LONGEST_DELAY)
+        delay = min(delay if delay and delay > 0 else self._wait(attempt.ledger.failures), LONGEST_DELAY)
         allowed = self._timing.model_attempts if allowed is None else allowed
         await attempt.fail(kind, message, allowed=allowed, retry=retry, delay=delay)
+
+    def _wait(self, before: int) -> float:
+        """Seconds until the next attempt when `before` such ones have failed, if the provider names none."""
+        doubled = float(2 ** min(before, 6))
+        return self._timing.retry_seconds * doubled * random.uniform(0.5, 1.0)
 
 
 def models_of(agent: Agent, request: CallModel) -> Sequence[Model]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from activities.policy import ask_if as ask_if
     from activities.policy import deny_if as deny_if
     from activities.providers.scripted import Script as Script
+    from activities.rates import Rate as Rate
     from activities.tool_context import ToolContext as ToolContext
     from activities.tools import Tool as Tool
     from activities.tools import tool as tool
@@ -42,6 +43,7 @@ _HOMES = {
     "McpServer": "activities.mcp.server",
     "Outcome": "workflows.contracts",
     "OutcomeUnknown": "activities.errors",
+    "Rate": "activities.rates",
     "Recorded": "surefoot.listening",
     "Said": "surefoot.saying",
     "Script": "activities.providers.scripted",

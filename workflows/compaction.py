@@ -52,7 +52,7 @@ class Compaction:
         """Have the model sum up; without a summary the job goes on with what it has."""
         self._state.compacting = "done"
         try:
-            handle = workflow.start_activity(steps.summarize, request, **policies.model(self._spec))
+            handle = workflow.start_activity(steps.summarize, request, **policies.asking(self._spec))
             summary: Summary = await self._flight.land(handle)
         except ActivityError as error:
             lost = failures.attempts(error)

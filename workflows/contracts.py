@@ -344,7 +344,8 @@ NoticeEvent = Literal["decision_needed", "reminder", "escalated", "expired", "un
 class AgentSpec(Record):
     """What the workflow needs to know of an agent; the rest stays on the worker.
 
-    `notices` are the names of the webhooks that are told of an event, for those that any of them is told of.
+    `notices` are the names of the webhooks that are told of an event, for those that any of them is told of. `rate` is
+    the rate that its model calls wait for.
     """
 
     name: str
@@ -359,6 +360,7 @@ class AgentSpec(Record):
     history_events: int = 4000
     adopt_seconds: float = 43_200.0
     notices: dict[NoticeEvent, list[str]] = {}
+    rate: str | None = None
 
 
 class CallModel(Record):

@@ -143,7 +143,7 @@ class Loop:
         flex = {"flex": True} if self.state.lane == "flex" else {}
         try:
             handle = workflow.start_activity(
-                steps.call_model, request.model_copy(update=flex), **policies.model(self.spec)
+                steps.call_model, request.model_copy(update=flex), **policies.asking(self.spec)
             )
             reply: ModelReply = await self.calls.flight.land(handle)
         except ActivityError as error:

@@ -5,16 +5,21 @@ here are attempts of any kind, so that a deploy or a crash of the worker does no
 """
 
 from datetime import timedelta
-from typing import TypedDict
+from typing import TypedDict, cast
 
+from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType
 
 from workflows.contracts import AgentSpec, CallPlan
 from workflows.lane_contracts import LaneTerms
+from workflows.rate_contracts import rated_queue
 
 INTERRUPTIONS = 30
 """How many attempts may be lost to dying workers before a step is given up."""
+
+REFUSALS = 100
+"""How often a provider may refuse one rated call for coming too fast, beside its other failures."""
 
 SLACK = timedelta(seconds=30)
 """What an attempt may take beside the function that it runs."""
@@ -28,6 +33,10 @@ class Options(TypedDict):
     heartbeat_timeout: timedelta
     retry_policy: RetryPolicy
     cancellation_type: ActivityCancellationType
+
+
+class Asking(Options, total=False):
+    task_queue: str
 
 
 class Brief(TypedDict):
@@ -71,6 +80,12 @@ LANE_HOURS = 30
 """How long a provider batch is asked for: a day is what providers take, and their results stay longer."""
 
 
+RATE = Brief(
+    start_to_close_timeout=timedelta(seconds=10),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_attempts=5),
+)
+
+
 def lane(terms: LaneTerms) -> Options:
     """For the steps of a lane: none is given up for a provider that is out of order, as its jobs have deadlines."""
     return Options(
@@ -83,6 +98,16 @@ def lane(terms: LaneTerms) -> Options:
 
 def model(spec: AgentSpec) -> Options:
     return _options(spec, spec.model_seconds, spec.model_attempts)
+
+
+def asking(spec: AgentSpec) -> Asking:
+    """For calls that ask a model: those of a rate wait on its own queue, and being refused uses up none of theirs."""
+    # A cast, since mypy does not take a TypedDict for one that may have more.
+    if spec.rate is None:
+        return cast(Asking, model(spec))
+    options = cast(Asking, _options(spec, spec.model_seconds, spec.model_attempts + REFUSALS))
+    options["task_queue"] = rated_queue(workflow.info().task_queue, spec.rate)
+    return options
 
 
 def tool(spec: AgentSpec, plan: CallPlan) -> Options:

@@ -35,6 +35,7 @@ from workflows.lane_contracts import (
     SubmitBatch,
     Submitted,
 )
+from workflows.rate_contracts import SetRate
 
 
 @activity.defn
@@ -52,6 +53,12 @@ async def call_model(request: CallModel) -> ModelReply:
 @activity.defn
 async def summarize(request: CallModel) -> Summary:
     """Let the model sum up what was said, but for the latest of it."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def set_rate(request: SetRate) -> None:
+    """Tell the server how fast the tasks of a queue are handed out."""
     raise NotImplementedError
 
 

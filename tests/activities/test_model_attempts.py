@@ -17,6 +17,7 @@ from activities.providers.scripted import Script
 from activities.timing import Timing
 from activities.transcripts import Transcripts
 from tests.activities.heartbeats import Server, environment
+from tests.activities.meters import unused_meter
 from workflows.contracts import CallModel, Message, ModelReply
 
 
@@ -31,7 +32,7 @@ async def call(
 ) -> ModelReply:
     app = App([Agent("asker", Script([reply]), model_timeout=1, settings=settings)])
     caller = ModelCaller(
-        app, Models(app), McpServers(app.folder), Transcripts(), ThreadPoolExecutor(1), Timing(**timing)
+        app, Models(app), McpServers(app.folder), Transcripts(), ThreadPoolExecutor(1), Timing(**timing), unused_meter()
     )
     request = CallModel(agent=agent, turn=1, new=[Message(text="hi")], length=1)
     env = environment(Server(), attempt=attempt, left=[{"failures": failures}])

@@ -17,6 +17,7 @@ from activities.providers.scripted import Script
 from activities.timing import Timing
 from activities.transcripts import Transcripts
 from tests.activities.heartbeats import Server, environment
+from tests.activities.meters import unused_meter
 from tests.conftest import Host
 from tests.workflows.scripting import kinds
 from workflows.contracts import CallModel, Message, ModelReply
@@ -41,6 +42,7 @@ class Worker:
             Transcripts(),
             ThreadPoolExecutor(1),
             Timing(model_attempts=attempts),
+            unused_meter(),
         )
         self.left: dict[str, Any] = {}
 

@@ -27,3 +27,8 @@ def test_attempts_lost_to_dying_workers_do_not_use_up_those_of_the_step() -> Non
     assert policies.tool(SPEC, plan)["retry_policy"].maximum_attempts == 3 + policies.INTERRUPTIONS
     assert policies.model(SPEC)["retry_policy"].maximum_attempts == 6 + policies.INTERRUPTIONS
     assert policies.INTERRUPTIONS > 10
+
+
+def test_without_a_rate_a_model_is_asked_on_the_jobs_own_queue() -> None:
+    assert policies.asking(SPEC) == policies.model(SPEC)
+    assert "task_queue" not in policies.asking(SPEC)

@@ -124,9 +124,9 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> list[Transcripts]:
     made: list[Transcripts] = []
     initialise = ModelCaller.__init__
 
-    def forget(self: ModelCaller, app, models, servers, transcripts, threads, timing) -> None:  # type: ignore[no-untyped-def]
+    def forget(self: ModelCaller, app, models, servers, transcripts, threads, timing, meter) -> None:  # type: ignore[no-untyped-def]
         made.append(Forgetful())
-        initialise(self, app, models, servers, made[-1], threads, timing)
+        initialise(self, app, models, servers, made[-1], threads, timing, meter)
 
     monkeypatch.setattr(ModelCaller, "__init__", forget)
     return made

@@ -1,0 +1,12 @@
+"""Meters of rates for workers without a server."""
+
+from typing import cast
+
+from temporalio.client import Client
+
+from activities.rate_meter import RateMeter
+
+
+def unused_meter() -> RateMeter:
+    """For agents that have no rate: nothing is ever reported."""
+    return RateMeter(cast(Client, None), "no queue")
