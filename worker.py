@@ -184,9 +184,7 @@ async def hosting(
         for rate in app.rates.values()
     ]
     try:
-        async with AsyncExitStack() as running:
-            for each in (worker, *rated):
-                await running.enter_async_context(each)
+        async with _together(worker, *rated):
             yield worker
     finally:
         await meter.close()
@@ -194,6 +192,18 @@ async def hosting(
         await servers.close()
         await notifier.close()
         threads.shutdown(wait=False, cancel_futures=True)
+
+
+@asynccontextmanager
+async def _together(*workers: Worker) -> AsyncIterator[None]:
+    """All of them run, and on leaving are given the same time to finish, not one after the other."""
+    async with AsyncExitStack() as running:
+        for worker in workers:
+            await running.enter_async_context(worker)
+        try:
+            yield
+        finally:
+            await asyncio.gather(*(worker.shutdown() for worker in workers))
 
 
 def log_to_stderr() -> None:
