@@ -13,7 +13,7 @@ from surefoot.batches.submitting import submit
 from surefoot.errors import BadLines, WrongValue
 from surefoot.texts import marks, named
 from workflows.batch_contracts import BatchOrder, Budget
-from workflows.contracts import Limits
+from workflows.contracts import Lane, Limits
 
 __all__ = ["BadLine", "Batch", "BatchView", "Batches", "Budget"]
 
@@ -49,13 +49,16 @@ class Batches:
         budget: Budget | None = None,
         priority: int | None = None,
         weight: float | None = None,
+        lane: Lane = "sync",
+        within: float | None = None,
         by: str | None = None,
     ) -> Batch:
         """Check a file of jobs and start them; the same file with the same options again is the same batch.
 
         The file is JSONL, perhaps compressed (`.gz`), or with a `template` CSV. No job begins if a line can't be one
-        (`BadLines`), unless `skip_bad`. Raises `JobConflict` for an `id` that is taken, `WrongValue` for a file without
-        lines or that can't be read.
+        (`BadLines`), unless `skip_bad`. `lane` says how models are asked; `within` so many seconds provider batches are
+        waited for. Raises `JobConflict` for an `id` that is taken, `WrongValue` for a file without lines or that can't
+        be read.
         """
         order = BatchOrder(
             agent=agent,
@@ -64,6 +67,8 @@ class Batches:
             by=named(by),
             priority=priority,
             weight=weight,
+            lane=lane,
+            within=within,
             **marks(tenant, list(tags)),
         )
         with reading(file, agent=agent, template=template) as found:

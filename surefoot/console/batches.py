@@ -35,6 +35,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "incomplete": {"end": "incomplete"},
     "failed": {"end": "failed"},
     "waiting": {"state": "waiting"},
+    "batched": {"state": "batched"},
     "running": {"state": "running"},
     "queued": {},
 }

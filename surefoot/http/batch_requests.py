@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from surefoot.batches import Budget
 from surefoot.http.requests import MOST, Id, Name, Sent
 from workflows.batch_contracts import BatchEnding, LineClass
-from workflows.contracts import Limits
+from workflows.contracts import Lane, Limits
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Amount = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False)]
@@ -39,6 +39,10 @@ class BatchOptions(BaseModel):
     tag: list[Name] = Field(default=[], max_length=20)
     budget_usd: Amount | None = None
     budget_tokens: Count | None = None
+    lane: Lane = Field(default="sync", description="How models are asked: at once, or cheaper and later.")
+    within_seconds: float | None = Field(
+        default=None, gt=0, le=MOST, description="Then no provider batch is waited for."
+    )
     priority: int | None = Field(default=None, ge=1, le=5, description="1 goes before all others, 5 behind them.")
     weight: float | None = Field(
         default=None, ge=0.001, le=1000, description="Its share beside other tenants' batches."

@@ -129,6 +129,8 @@ def _order(options: BatchOptions, person: Person) -> BatchOrder:
         by=person.name,
         priority=options.priority,
         weight=options.weight,
+        lane=options.lane,
+        within=options.within_seconds,
         **marks(options.tenant, options.tag),
     )
 
