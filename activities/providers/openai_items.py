@@ -66,11 +66,12 @@ _HOSTED = frozenset(
 def client_calls(items: Sequence[JsonValue]) -> list[JsonObject]:
     """The items that wait for the client, in their order."""
     answered = {
-        item.get("call_id")
-        for item in items
-        if isinstance(item, dict) and kind(item).endswith("_output") and item.get("call_id")
+        text(item.get("call_id")) for item in items if isinstance(item, dict) and kind(item).endswith("_output")
     }
-    return [item for item in items if isinstance(item, dict) and _waits(item) and item.get("call_id") not in answered]
+    answered.discard("")
+    return [
+        item for item in items if isinstance(item, dict) and _waits(item) and text(item.get("call_id")) not in answered
+    ]
 
 
 def _waits(item: JsonObject) -> bool:

@@ -25,7 +25,7 @@ MODELS: Final = (
 AGENTS: Final = {
     "plain": {},
     "whole": {"stream": False},
-    "short": {"compact_at": 1_500},
+    "short": {"compact_at": 1_200},
     "stateless": {"settings": {"store": False}},
     "thinker": {"settings": {"thinking": {"type": "enabled", "budget_tokens": 1024}}},
     "citing": {"cite": True},
@@ -50,6 +50,8 @@ class Desk:
     written: Counter[str] = field(default_factory=Counter)
     again: Counter[str] = field(default_factory=Counter)
     """How often a person said of a call that it had not happened."""
+    steered: list[str] = field(default_factory=list)
+    """What people added to the running example's job."""
 
     async def act(self, act: Act) -> None:
         """Have a person act; tools run on a loop of their own."""

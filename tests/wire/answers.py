@@ -70,7 +70,7 @@ def _call(tool: str, **arguments: object) -> tuple[str, str]:
 
 _WANTED: Final[st.SearchStrategy[tuple[str, str]]] = st.one_of(
     _KEYS.map(lambda key: _call("look", key=key)),
-    st.sampled_from("ab").map(lambda key: _call("tell_all", key=key)),
+    st.sampled_from("abcd").map(lambda key: _call("tell_all", key=key)),
     st.sampled_from(["", " ", "a\x00b", "\ud800"]).map(lambda text: _call("echo", text=text)),
     st.sampled_from("ab").map(lambda key: _call("save", key=key)),
     st.sampled_from("ab").map(lambda key: _call("note", key=key)),
@@ -95,7 +95,7 @@ def said(draw: st.DrawFn) -> Said:
     if calls and draw(st.integers(0, 4)) == 0:
         calls.append(calls[0])  # identical calls are two calls
     return Said(
-        text=draw(st.sampled_from(["", " \n", "So.", "So.", "\u00e9\U0001f600\x00", "\ud800 half"])),
+        text=draw(st.sampled_from(["", "So.", " \n", "", "\u00e9\U0001f600\x00", "\ud800 half"])),
         thought=draw(st.booleans()),
         calls=tuple(calls),
         end=draw(st.sampled_from(_ENDS)) if kind in (1, 2) else "done",

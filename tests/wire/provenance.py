@@ -14,8 +14,23 @@ class Foreign(AssertionError):
     """A request holds what its API did not give out, or not so."""
 
 
+ANTHROPIC_BLOCKS = frozenset(
+    {
+        "text",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "tool_result",
+        "server_tool_use",
+        "web_search_tool_result",
+    }
+)
+
+
 def check_anthropic(body: Any, issued: Issued) -> None:
     for block in (block for message in body["messages"] for block in message["content"]):
+        if block["type"] not in ANTHROPIC_BLOCKS:
+            raise Foreign(f"a block of another API: {block}")
         key = block.get("signature") or block.get("data")
         if key is not None and issued.blocks.get(key) != block:
             raise Foreign(f"{block} is not what was given out: {issued.blocks.get(key)}")

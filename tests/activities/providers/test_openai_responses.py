@@ -314,6 +314,17 @@ async def test_a_text_that_had_to_be_cleaned_loses_its_reasoning_and_stays_recor
     assert types(body) == ["user", "assistant", "function_call", "function_call_output"]
 
 
+@pytest.mark.parametrize("odd", [{}, {"a": 1}, [], 7])
+async def test_an_id_that_is_no_text_is_none(odd: Any) -> None:
+    turn = await read(answer(call(call_id=odd)))
+
+    body = await sent([USER, turn, result()], settings=UNSTORED)
+
+    assert turn.calls[0].provider_id is None
+    assert [item["call_id"] for item in body["input"][1:]] == ["c1-1", "c1-1"]
+    judge_responses(body)
+
+
 async def test_repeated_ids_are_replaced_in_call_and_output_and_the_reasoning_dropped() -> None:
     first = await read(answer(ENCRYPTED, call()), turn=1)
     second = await read(answer(ENCRYPTED, call()), turn=2)
