@@ -7,7 +7,7 @@ serves in another terminal:
 
     python examples/grammar_tutor.py score
 
-Four scripts do what such agents are known to do wrong, and each is stopped:
+Five scripts do what such agents are known to do wrong, and each is stopped:
 
     --model scripted:scripts/grammar_tutor_loop.json           the same call for ever: no progress
     --model scripted:scripts/grammar_tutor_wandering.json      another call each time: the limit of rounds

@@ -115,7 +115,7 @@ def checked_servers(where: str, servers: Sequence[Any]) -> tuple[McpServer, ...]
             )
     if servers and importlib.util.find_spec("mcp") is None:
         raise DefinitionError(
-            f"{where} has MCP servers, but the package mcp is not installed: pip install surefoot[mcp]"
+            f"{where} has MCP servers, but the package mcp is not installed: pip install 'surefoot[mcp]'"
         )
     for place, server in enumerate(servers):
         for other in servers[:place]:

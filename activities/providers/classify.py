@@ -97,8 +97,19 @@ def _without_answer(failure: Exception) -> ModelError:
     names = _names(failure)
     kind = next((kind for name, kind in EXCEPTIONS if name in names), ModelError)
     cause = failure.__cause__
-    reason = f"{type(cause).__name__}: {cause}" if cause is not None else text
-    return kind(f"{type(failure).__name__}: {redact(reason) or 'no reason given'}")
+    classes = dict.fromkeys(type(each).__name__ for each in (failure, cause) if each is not None)
+    reason = redact(text if cause is None else str(cause)) or "no reason given"
+    return kind(f"{': '.join([*classes, reason])}{_asked(failure)}")
+
+
+def _asked(failure: Exception) -> str:
+    """Where the request went: what to look at first when nobody answers. A password in the address is left out."""
+    try:
+        url = failure.request.url  # type: ignore[attr-defined]
+        port = f":{url.port}" if url.port else ""
+        return f" (asked: {url.scheme}://{url.host}{port})"
+    except (AttributeError, RuntimeError):  # none is known; HTTP libraries raise where it was never set
+        return ""
 
 
 def _names(failure: BaseException) -> set[str]:

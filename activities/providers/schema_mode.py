@@ -94,7 +94,10 @@ class SchemaMode:
             arguments, raw = parse_arguments(action.get("arguments"))
             call = CallPart(id=call_id(number, 0), tool=tool, arguments=arguments, raw=raw)
             return turn.model_copy(update={"parts": [*thoughts, call], "native": None, "stop": "tool_calls"})
-        raise MalformedAnswer(f"the answer is no action: {turn.text[:QUOTED_CHARS]!r}")
+        raise MalformedAnswer(
+            "the answer is no action, which is one JSON object of the form that the model was told:"
+            f" {turn.text[:QUOTED_CHARS]!r}"
+        )
 
 
 class _ThoughtsAlone:

@@ -33,6 +33,7 @@ ID_CHARS = 200
 FIELD = re.compile(r"\{([^{}]*)\}")
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 BOM = b"\xef\xbb\xbf"
+NO_AGENT = 'it names no "agent", and none was given for the whole batch'
 
 
 class GivenLimits(Limits):
@@ -133,7 +134,7 @@ class _Checker:
     def _problem(self, given: GivenLine) -> str | None:
         agent = given.agent or self._agent
         if agent is None:
-            return 'it names no "agent", and none was given for the whole batch'
+            return NO_AGENT
         if not NAME.fullmatch(agent):
             return f"agent {agent[:80]!r} can't be a name: give 1 to 64 letters, digits, _ or -"
         if not given.custom_id.isprintable():

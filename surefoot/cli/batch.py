@@ -12,7 +12,7 @@ from surefoot.batches.results import results as read_results
 from surefoot.batches.retrying import retry as try_again
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch, opened_batch
-from surefoot.cli.batch_pages import print_batch, print_batches
+from surefoot.cli.batch_pages import counted, print_batch, print_batches
 from surefoot.cli.batch_submit import submit
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.output import say, write_json
@@ -116,7 +116,7 @@ def retry(
         async with session(app) as opened:
             found = await opened_batch(opened, batch_id)
             count = await try_again(found, kinds or ("failed", "incomplete"), custom_ids or None)
-        emit({"batch": batch_id, "again": count}) if as_json else say(f"{batch_id}: {count:,} lines are tried again")
+        emit({"batch": batch_id, "again": count}) if as_json else say(f"{batch_id}: {counted(count)} to be tried again")
 
     exits.run(work())
 

@@ -26,7 +26,7 @@ STYLES = {
 def print_batch(view: BatchView) -> None:
     """One batch, in a few lines."""
     page = out()
-    page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {view.lines:,} lines"))
+    page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {counted(view.lines)}"))
     page.print(counts(view))
     if view.hold:
         page.print(Text(f"held: {view.hold}; go on with: surefoot batch resume {view.batch}", "yellow"))
@@ -45,6 +45,11 @@ def print_batches(views: Sequence[BatchView]) -> None:
         numbers = [f"{getattr(view, kind):,}" for kind in KINDS]
         table.add_row(Text(view.batch), Text(view.state), f"{view.lines:,}", *numbers, f"{age(view.submitted_at)} ago")
     print_table(table)
+
+
+def counted(lines: int) -> str:
+    """So many lines, in words."""
+    return f"{lines:,} line" if lines == 1 else f"{lines:,} lines"
 
 
 def counts(view: BatchView) -> Text:

@@ -12,13 +12,17 @@ import click
 from surefoot.account import me
 from surefoot.batches import BadLine, Budget
 from surefoot.batches.checking import Checked, reading
+from surefoot.batches.files import NO_AGENT
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch
+from surefoot.cli.batch_pages import counted
 from surefoot.cli.documents import emit
+from surefoot.cli.models import check_agents
 from surefoot.cli.output import say
 from surefoot.cli.run import checked_id, limits_from
-from surefoot.cli.session import app_option, json_option, session
+from surefoot.cli.session import app_option, app_path, json_option, load, session
 from surefoot.cli.starting import Start
+from surefoot.settings import Settings, read_settings
 from surefoot.texts import marks
 from workflows.batch_contracts import BatchOrder
 
@@ -109,8 +113,10 @@ def submit(
             say("reading lines from this terminal; Ctrl-D ends them")
         with reading(file, agent=agent, template=template) as found:
             _tell_bad(found.bad, found.bad_count)
-            if only_check or (found.bad and not skip_bad):
-                sys.exit(_checked(found.good, found.bad_count, only_check, as_json))
+            starts = not only_check and (skip_bad or not found.bad)
+            _check_agents(found, agent, model, read_settings(app=app_path(app)), starts)
+            if not starts:
+                sys.exit(_checked(found, agent, only_check, as_json))
             exits.run(work(found))
 
 
@@ -121,10 +127,25 @@ def _tell_bad(bad: list[BadLine], count: int) -> None:
         say(f"… and {count - SHOWN:,} more lines that can't be jobs")
 
 
-def _checked(good: int, bad: int, only_check: bool, as_json: bool) -> int:
+def _check_agents(found: Checked, agent: str | None, model: str | None, settings: Settings, starts: bool) -> None:
+    """Refuse agents that the app does not have; if the batch `starts`, all that its jobs could not be done without."""
+    names = sorted({*found.agents, *([agent] if agent else [])})
+    if not settings.embedded:
+        return
+    if starts:
+        check_agents(settings, names, model)
+    elif settings.app is not None:
+        app = load(settings.app)
+        for name in names:
+            app.agent(name)
+
+
+def _checked(found: Checked, agent: str | None, only_check: bool, as_json: bool) -> int:
     if as_json:
-        emit({"good": good, "bad": bad})
-    say(f"{good:,} lines can be jobs, {bad:,} can't; nothing was started")
-    if bad and not only_check:
-        say("go on without these: --skip-bad")
-    return exits.WRONG_USE if bad else exits.COMPLETE
+        emit({"good": found.good, "bad": found.bad_count})
+    say(f"{counted(found.good)} can be jobs, {found.bad_count:,} can't; nothing was started")
+    if agent is None and any(line.problem == NO_AGENT for line in found.bad):
+        say("give all that name no agent one: --agent NAME")
+    if found.bad and not only_check:
+        say("go on without the bad ones: --skip-bad")
+    return exits.WRONG_USE if found.bad else exits.COMPLETE

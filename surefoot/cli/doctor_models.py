@@ -11,7 +11,7 @@ import click
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import BASE_URLS, has_price, missing_extra, missing_key
+from activities.models import BASE_URLS, KEYS, has_price, missing_extra, missing_key
 from surefoot.cli.models import check_models
 
 Problem = tuple[str, str]
@@ -31,7 +31,9 @@ def model_problems(app: App, agent: Agent, environment: Mapping[str, str] = os.e
     for model in agent.models:
         if not isinstance(model, str):
             continue
-        found = _address(model, environment) or _missing(model) or _written(app, model)
+        found = (
+            _address(model, environment) or _missing(model) or _unsendable(model, environment) or _written(app, model)
+        )
         if found is not None:
             yield found
         if _limits_cost(agent) and not has_price(model):
@@ -87,6 +89,18 @@ def _missing(model: str) -> Problem | None:
     if (key := missing_key(model)) is not None:
         return f"{model}, but {key} is not set", f"export {key}=… where the worker runs"
     return None
+
+
+def _unsendable(model: str, environment: Mapping[str, str]) -> Problem | None:
+    """A key that was read from a file has its line break, as a rule, and no request can be sent with it."""
+    variable = KEYS.get(model.partition(":")[0], "")
+    key = environment.get(variable, "")
+    if key.isascii() and key.isprintable():
+        return None
+    return (
+        f"{model}, but {variable} holds a line break or another character that no key has",
+        f"export {variable} without it where the worker runs",
+    )
 
 
 def _written(app: App, model: str) -> Problem | None:

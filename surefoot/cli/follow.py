@@ -17,7 +17,7 @@ from surefoot.cli.documents import emit, job_document
 from surefoot.cli.entries import print_entries
 from surefoot.cli.live import LiveText, has_one_terminal
 from surefoot.cli.output import say
-from surefoot.cli.pages import err, print_answer, print_findings, print_pending, short
+from surefoot.cli.pages import err, print_answer, print_doubts, print_findings, print_pending, short
 from surefoot.cli.questions import Word
 from surefoot.descendants import descendants
 from surefoot.errors import DecisionRefused, NoWorker, ServerNotReached
@@ -71,6 +71,8 @@ def report(
         print_findings(err(), view.outcome)
     if view.outcome.status != "complete" or not as_json:
         say(f"{view.outcome.summary}  [{view.job}]")
+    if not as_json:
+        print_doubts(err(), view.outcome)
     if exits.code_of(view.outcome) == exits.NOT_DONE:
         say(f"go on with: surefoot reply {quoted(view.job)} 'yes, go on'")
     return exits.code_of(view.outcome)

@@ -9,7 +9,7 @@ import click
 
 from surefoot.account import me, my_roles
 from surefoot.cli import exits
-from surefoot.cli.session import app_option, session, with_worker
+from surefoot.cli.session import app_option, load, needs_app, session, with_worker
 
 
 @click.command()
@@ -23,7 +23,7 @@ def mcp(app: str | None, name: str | None, allow_decisions: bool) -> None:
     person only with --allow-decisions; then whatever it decides counts as decided by NAME.
     """
     if importlib.util.find_spec("mcp") is None:
-        raise click.ClickException("the package mcp is not installed: pip install surefoot[mcp]")
+        raise click.ClickException("the package mcp is not installed: pip install 'surefoot[mcp]'")
     if allow_decisions and not name:
         raise click.UsageError("--allow-decisions needs --as NAME: in whose name the decisions count")
 
@@ -31,7 +31,11 @@ def mcp(app: str | None, name: str | None, allow_decisions: bool) -> None:
         from surefoot.mcp.server import create_server
 
         async with session(app, new=True) as opened:
-            server = create_server(opened.client, by=name or me(), roles=my_roles(), decides=allow_decisions)
+            settings = opened.settings
+            agents = list(load(needs_app(settings)).agents) if settings.embedded else []
+            server = create_server(
+                opened.client, by=name or me(), roles=my_roles(), decides=allow_decisions, agents=agents
+            )
             await with_worker(opened, opened.settings.queue(), server.run_stdio_async())
 
     exits.run(work())

@@ -3,7 +3,7 @@
 Each command decides what of it it may say: a worker that somebody else starts has an environment of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
@@ -43,13 +43,19 @@ def check_key(model: str | Script) -> None:
 
 
 def check_agent(settings: Settings, agent: str, model: str | None) -> None:
-    """What a job of `agent`, perhaps on another `model`, needs of the app and of this process's environment.
+    """As `check_agents`, for one."""
+    check_agents(settings, [agent], model)
+
+
+def check_agents(settings: Settings, agents: Iterable[str], model: str | None) -> None:
+    """What jobs of these agents, perhaps on another `model`, need of the app and of this process's environment.
 
     A worker that is up has its own environment. Raises `DefinitionError`, `UnknownAgent` and `click.UsageError`.
     """
     path = needs_app(settings)
     app = load(path)
-    named = app.agent(agent)
-    check_models(app, [model] if model is not None else named.models)
-    if not serves(settings, path):
-        check_key(model if model is not None else named.model)
+    needs_keys = not serves(settings, path)
+    for named in [app.agent(agent) for agent in agents]:
+        check_models(app, [model] if model is not None else named.models)
+        if needs_keys:
+            check_key(model if model is not None else named.model)

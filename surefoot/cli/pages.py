@@ -230,12 +230,21 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     console.print(Text(outcome.summary, STATUS_STYLES.get(outcome.status, "yellow")))
     if outcome.error and outcome.error not in outcome.summary:
         console.print(Text(f"error: {outcome.error}", "red"))
+    print_doubts(console, outcome)
     for missed in outcome.not_done:
         console.print(f"not done: {call_text(missed.tool, missed.arguments)}")
     if outcome.answer:
         console.print(outcome.answer)
     else:
         print_findings(console, outcome)
+
+
+def print_doubts(console: Console, outcome: Outcome) -> None:
+    """What else there is to know of an answer: that other models gave it than were meant to, that it cites wrongly."""
+    for stand_in in outcome.stand_ins:
+        console.print(Text(f"answered by {stand_in}", "yellow"))
+    if outcome.citation_problem:
+        console.print(Text(f"citations: {outcome.citation_problem}", "yellow"))
 
 
 def print_findings(console: Console, outcome: Outcome) -> None:

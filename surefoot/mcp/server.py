@@ -23,10 +23,16 @@ STOPS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_
 DECIDES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
 
 
-def create_server(client: Client, *, by: str, roles: Sequence[str] = (), decides: bool = False) -> MCPServer:
-    """A server for one client's jobs. Only if it `decides` are there tools to decide with, in the name of `by`."""
-    server = MCPServer("surefoot", instructions=INSTRUCTIONS, log_level="WARNING")
-    reading, working = Reading(client), Working(client, by)
+def create_server(
+    client: Client, *, by: str, roles: Sequence[str] = (), decides: bool = False, agents: Sequence[str] = ()
+) -> MCPServer:
+    """A server for one client's jobs. Only if it `decides` are there tools to decide with, in the name of `by`.
+
+    Its client is told which `agents` there are, where that is known: jobs of others are refused.
+    """
+    known = f" The agents are: {', '.join(sorted(agents))}." if agents else ""
+    server = MCPServer("surefoot", instructions=INSTRUCTIONS + known, log_level="WARNING")
+    reading, working = Reading(client), Working(client, by, agents)
     for read in (reading.job_status, reading.job_transcript, reading.list_jobs, reading.list_inbox):
         _add(server, read, READS)
     for work in (working.start_job, working.reply):

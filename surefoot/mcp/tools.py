@@ -4,6 +4,7 @@ What a method returns is one JSON document with the keys of `--json`; what goes 
 """
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from pydantic_core import to_json
 
 from surefoot.cli.documents import inbox_document, job_document, plain
 from surefoot.client import Client
+from surefoot.errors import WrongValue
 from surefoot.job import Applied
 from workflows.contracts import JobPhase, JsonObject, Status
 
@@ -93,22 +95,28 @@ class Reading:
 
 @dataclass(frozen=True)
 class Working:
-    """Tools that start jobs and talk to them. `by` is who they are done by."""
+    """Tools that start jobs and talk to them. `by` is who they are done by.
+
+    `agents` are those that the app has; none, if only its workers know them.
+    """
 
     client: Client
     by: str
+    agents: Sequence[str] = ()
 
     async def start_job(
         self,
         agent: Annotated[str, Field(description="name of the agent")],
-        message: Annotated[str, Field(description="what it shall work on")],
+        message: Annotated[str, Field(min_length=1, description="what it shall work on")],
         id: Annotated[str | None, Field(description="the job's id; the same id and message is the same job")] = None,
     ) -> Document:
         """Start a durable job: an agent works on a message, also when you are gone. Follow it by job_status."""
+        if self.agents and agent not in self.agents:
+            raise WrongValue(f"There is no agent {agent!r}. The app has: {', '.join(sorted(self.agents))}.")
         job = await self.client.start(agent, message, id=id, by=self.by)
         return {"job": job.id}
 
-    async def reply(self, job: JobId, message: str) -> Document:
+    async def reply(self, job: JobId, message: Annotated[str, Field(min_length=1)]) -> Document:
         """Go on with a job that has ended, with everything said so far and a new allowance."""
         return {"job": (await self.client.reply(job, message, by=self.by)).id}
 

@@ -49,6 +49,16 @@ def test_each_model_of_a_list_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
+@pytest.mark.parametrize("key", ["sk-1\n", "sk\u20131", "\x00"])
+def test_a_key_that_no_request_can_carry_is_told_and_not_shown(key: str) -> None:
+    assert problems(GPT, {"OPENAI_API_KEY": key}) == [
+        (
+            f"{GPT}, but OPENAI_API_KEY holds a line break or another character that no key has",
+            "export OPENAI_API_KEY without it where the worker runs",
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("model", "variable", "address", "seen"),
     [

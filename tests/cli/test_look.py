@@ -78,6 +78,24 @@ def test_show_of_a_job_that_failed_says_why(shop: Place) -> None:
     assert "no such luck" in page.out
 
 
+def test_an_answer_of_a_stand_in_says_so_where_it_is_read(shop: Place) -> None:
+    followed = shop.run("run", "listed", "x", "--id", "stood-in")
+    page = shop.run("show", "stood-in")
+
+    assert followed.code == 0
+    for said in (followed.err, page.out):
+        assert "answered by plain.json for scripted:overloaded.json (Overloaded: too much to do)" in said
+
+
+def test_an_answer_that_cites_wrongly_says_so_where_it_is_read(shop: Place) -> None:
+    followed = shop.run("run", "citing", "x", "--id", "cited")
+    page = shop.run("show", "cited")
+
+    assert followed.code == 0
+    for said in (followed.err, page.out):
+        assert "citations: The answer refers to no result" in said
+
+
 def test_a_cut_output_is_fetched_whole(shop: Place) -> None:
     shop.run("run", "wordy", "x", "--id", "wordy")
     told = json.loads(shop.run("transcript", "wordy", "--json").out)[2]

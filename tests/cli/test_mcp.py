@@ -117,6 +117,20 @@ async def test_what_goes_wrong_is_a_result_with_what_to_do(shop: Place, tool: st
     assert text in said(result)
 
 
+async def test_a_program_is_told_which_agents_there_are_and_a_job_of_no_agent_is_refused(shop: Place) -> None:
+    async with surefoot(shop) as client:
+        instructions = client.instructions or ""
+        unknown = await client.call_tool("start_job", {"agent": "nobody", "message": "x", "id": "mcp-nobody"})
+        empty = await client.call_tool("start_job", {"agent": "plain", "message": "", "id": "mcp-empty"})
+        started = [await client.call_tool("job_status", {"job": job}) for job in ("mcp-nobody", "mcp-empty")]
+
+    assert "The agents are: bank, boss, " in instructions
+    assert unknown.is_error
+    assert said(unknown).startswith("There is no agent 'nobody'. The app has: bank, boss, ")
+    assert empty.is_error
+    assert [status.is_error for status in started] == [True, True]
+
+
 def test_decisions_need_a_name(shop: Place) -> None:
     ended = shop.run("mcp", "--allow-decisions")
 

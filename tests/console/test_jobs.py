@@ -50,6 +50,17 @@ async def test_a_job_that_ended_shows_its_rounds_what_they_took_and_who_decided(
     assert "order A-17: paid 80 EUR" in said
 
 
+async def test_an_answer_of_a_stand_in_says_so_on_the_jobs_page(host: Host, serve: Serve) -> None:
+    overloaded = Script([{"error": {"kind": "Overloaded", "message": "too much to do"}, "repeat": True}])
+    async with host(Agent("desk", [overloaded, Script([{"text": "Here."}])])) as client, serve(client) as console:
+        job = await client.start("desk", "help")
+        await ended(job)
+        async with console.tab(job_url(job.id)) as tab:
+            head = await tab.text(".summary")
+
+    assert "Answered by scripted for a script (Overloaded: too much to do)." in head
+
+
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
 async def test_a_job_is_paused_resumed_and_stopped_from_its_page(host: Host, serve: Serve, script: bool) -> None:
     async with host(agent("desk", [REFUND], tools=[Desk().refund()])) as client, serve(client) as console:

@@ -66,7 +66,7 @@ def test_servers_whose_tools_could_be_mixed_up_are_refused(names: tuple[str, str
 def test_without_the_package_an_agent_with_servers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
 
-    with pytest.raises(DefinitionError, match="the package mcp is not installed: pip install surefoot"):
+    with pytest.raises(DefinitionError, match=r"the package mcp is not installed: pip install 'surefoot\[mcp\]'"):
         Agent("clerk", HI, mcp=[McpServer("desk", command=["x"])])
 
 

@@ -148,7 +148,18 @@ def test_the_cause_of_a_connection_error_decides_and_is_told() -> None:
     error = classify(failure)
 
     assert type(error) is Rejected
-    assert str(error) == "APIConnectionError: UnsupportedProtocol: Request URL is missing an 'http://' protocol."
+    assert str(error) == (
+        "APIConnectionError: UnsupportedProtocol: Request URL is missing an 'http://' protocol."
+        " (asked: https://api.openai.com)"
+    )
+
+
+def test_an_address_where_nobody_answers_is_told_without_its_password() -> None:
+    request = httpx2.Request("POST", "http://me:secret@localhost:8080/v1/responses")
+    failure = httpx2.ConnectError("All connection attempts failed", request=request)
+    failure.__cause__ = httpx2.ConnectError("All connection attempts failed")
+
+    assert str(classify(failure)) == ("ConnectError: All connection attempts failed (asked: http://localhost:8080)")
 
 
 def test_an_error_of_the_tree_is_left_alone() -> None:

@@ -72,6 +72,8 @@ capped = scripted("capped", stock, limits=Limits(rounds=1))
 finder = Agent("finder", "scripted:capped.json", "x", tools=[stock], limits=Limits(rounds=1), closing="findings")
 failing = scripted("failing")
 flaky = scripted("flaky")
+listed = Agent("listed", ["scripted:overloaded.json", "scripted:plain.json"], "x")
+citing = scripted("citing", stock, cite=True)
 
 buyer = scripted("buyer", reorder)
 chief = scripted("chief", buyer.as_tool("Buys what is missing."))
