@@ -156,6 +156,29 @@ async def test_poisoned_lines_among_a_hundred_strand_no_other(host: Host) -> Non
     assert [n for n, status in enumerate(found, 1) if status != "complete"] == [10, 50]
 
 
+async def test_each_way_to_end_frees_the_only_place(host: Host) -> None:
+    slow = Agent("slow", Script([{"text": "late", "seconds": 60}]))
+    short = Agent("short", Script([{"text": "cut", "stop": "max_tokens"}]))
+    names = ["nobody", "short", "slow", "slow", "slow", "worker"]
+    async with host(WORKER, slow, short) as client:
+        given = [line.model_copy(update={"agent": name}) for line, name in zip(lines(6), names, strict=True)]
+        batch = await submitted(client, "places", given, concurrency=1)
+
+        async def runs(number: int) -> bool:
+            view = await batch.view()
+            return view.running == 1 and view.queued == 6 - number
+
+        for number in (3, 4, 5):
+            await until(lambda number=number: runs(number))  # type: ignore[misc]
+            job = client.temporal.get_workflow_handle(f"places-{number:06d}")
+            await (job.terminate() if number == 4 else job.cancel())
+        view = await ended(batch)
+        found = [row.status for row in await rows(results(batch))]
+
+    assert found == ["failed", "model_failure", "cancelled", "failed", "cancelled", "complete"]
+    assert (view.done, view.incomplete, view.failed, view.queued) == (1, 2, 3, 0)
+
+
 async def test_a_paused_batch_begins_nothing_and_goes_on_when_resumed(host: Host) -> None:
     async with host(WORKER) as client:
         batch = await submitted(client, "held", lines(400), concurrency=1)

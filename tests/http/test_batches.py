@@ -263,6 +263,17 @@ async def test_who_may_not_submit_is_refused_before_the_file_is_read(nobody: Cli
     assert status == b"HTTP/1.1 403 Forbidden\r\n"
 
 
+async def test_a_browser_s_session_sends_a_file_with_its_csrf_token_only(nobody: Client, tmp_path: Path) -> None:
+    access, token = known(tmp_path, sam=["submit"])
+    async with asking(nobody, access) as asked:
+        signed_in = await asked.post("/api/v1/session", json={"token": token["sam"]})
+        without = await send(asked, b"", agent="worker")
+        with_it = await send(asked, b"", {"X-CSRF-Token": signed_in.json()["csrf"]}, agent="worker")
+
+    assert (without.status_code, without.json()["type"]) == (403, "urn:surefoot:problem:no-csrf-token")
+    assert (with_it.status_code, with_it.json()["detail"]) == (422, "there is no line that could be a job")
+
+
 async def test_a_file_that_does_not_come_is_not_waited_for(nobody: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("surefoot.http.uploads.SILENT_SECONDS", 0.1)
     async with served(nobody) as (_, running, _asked), connected(running, HEAD + b"\r\nslow") as (reader, _writer):
