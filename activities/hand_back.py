@@ -129,13 +129,26 @@ class _Return:
             saved_usd=usage.saved_usd,
             unmeasured=usage.unmeasured,
         )
-        told = False
-        if made is not None:
-            closing = line.request.closing is not None
-            reply = await self._replies.reply(made.agent, turn, made.told, closing=closing)
-            begun = {"epoch": made.context.epoch} if made.context.epoch != line.request.epoch else {}
-            told = await self._tell(line, LaneReply(turn=turn.number, reply=reply.model_copy(update=begun)))
+        if made is None:
+            await self._ask_alone(line, "its answer came, and what it was asked is not to be read any more")
+        told = made is not None and await self._tell_answer(line, made, turn)
         self._books += LaneBooks(late=0 if told else 1)
+
+    async def _tell_answer(self, line: LaneLine, made: LaneRequest, turn: Turn) -> bool:
+        """Whether there was a job to tell. What is wrong with one answer must not hold up the others."""
+        closing = line.request.closing is not None
+        begun = {"epoch": made.context.epoch} if made.context.epoch != line.request.epoch else {}
+        try:
+            reply = await self._replies.reply(made.agent, turn, made.told, closing=closing)
+            return await self._tell(line, LaneReply(turn=turn.number, reply=reply.model_copy(update=begun)))
+        except RPCError as error:
+            if error.status != RPCStatusCode.INVALID_ARGUMENT:
+                raise
+            await self._ask_alone(line, f"the answer can't be handed back: {error}")
+        except Exception as error:
+            log.exception("the answer for %s can't be used", line.job)
+            await self._ask_alone(line, said(error))
+        return True
 
     async def _made(self, line: LaneLine) -> LaneRequest | None:
         """The request that was answered; None if its job is gone, or is not what it was."""
@@ -143,10 +156,11 @@ class _Return:
             return await self._requests.make(self._client, line.job, line.run_id, line.request, chains=line.chains)
         except NotForLanes as error:
             log.warning("an answer for %s finds no agent that could use it: %s", line.job, error)
-        except (RPCError, ApplicationError) as error:
-            gone = error.status == RPCStatusCode.NOT_FOUND if isinstance(error, RPCError) else error.non_retryable
-            if not gone:
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:
                 raise
+        except Exception:
+            log.exception("the request of %s can't be made once more", line.job)
         return None
 
     def _priced(self, provider: BatchProvider, turn: Turn, line: LaneLine) -> Turn:

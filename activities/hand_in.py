@@ -3,17 +3,23 @@
 The lane gets a pointer. Handing the same call in twice, after a crash, changes nothing: the lane knows it by its name.
 """
 
+import logging
 from datetime import UTC, datetime
 
 from pydantic_core import to_json
 from temporalio import activity
+from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.service import RPCError
 
 from activities import batch_jobs
 from activities.attempts import Attempt
+from activities.explain import said
 from activities.lane_requests import LaneRequests, NotForLanes
 from activities.lanes import choose
 from workflows.lane_contracts import LANE_WORKFLOW, HandedIn, HandIn, LaneLine, LaneLook, LaneSeen, LaneState, LaneTerms
+
+log = logging.getLogger(__name__)
 
 
 class LaneDesk:
@@ -28,8 +34,12 @@ class LaneDesk:
         async with attempt.beating():
             try:
                 return await self._handed_in(attempt, request)
-            except NotForLanes as error:
-                return HandedIn(lane="sync", why=str(error))
+            except RPCError:
+                raise
+            except Exception as error:  # asked at once, the model call says what is wrong, and what is to be done
+                if not isinstance(error, NotForLanes):
+                    log.exception("a call of %s can't be handed in", attempt.info.workflow_id)
+                return HandedIn(lane="sync", why=said(error))
 
     async def _handed_in(self, attempt: Attempt, request: HandIn) -> HandedIn:
         client, info = activity.client(), attempt.info
@@ -64,12 +74,17 @@ class LaneDesk:
 
     @activity.defn
     async def look_at_lane(self, request: LaneLook) -> LaneSeen:
-        client, batched = activity.client(), 0
-        for batch in request.batches:
-            activity.heartbeat()
-            counts = await batch_jobs.count(client, batch)
-            if counts.running > counts.waiting + counts.batched or await batch_jobs.may_begin(client, batch, counts):
-                return LaneSeen(all_wait=False)
-            batched += counts.batched
-        # More than are known to wait: some have their answers, and visibility does not know it yet.
-        return LaneSeen(all_wait=batched <= request.known)
+        async with Attempt().beating():
+            return LaneSeen(all_wait=await _all_wait(activity.client(), request))
+
+
+async def _all_wait(client: Client, request: LaneLook) -> bool:
+    """Whether no job of these batches can hand anything in before a provider batch answers, or a person does."""
+    batched = 0
+    for batch in request.batches:
+        counts = await batch_jobs.count(client, batch)
+        if counts.running > counts.waiting + counts.batched or await batch_jobs.may_begin(client, batch, counts):
+            return False
+        batched += counts.batched
+    # More than are known to wait: some have their answers, and visibility does not know it yet.
+    return batched <= request.known

@@ -16,6 +16,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.attempts import Attempt
+from activities.explain import said
 from activities.lane_replies import tell_job
 from activities.lane_requests import LaneRequests, NotForLanes
 from activities.providers.batches import BatchProvider, Intent, never_began
@@ -62,11 +63,12 @@ class BatchSubmitter:
 
     @activity.defn
     async def look_at_batch(self, request: LookAtBatch) -> BatchSeen:
-        provider, _ = await self._requests.provider(request.model)
-        try:
-            look = await provider.batches.look(request.batch)
-        except ModelError as error:
-            raise _failure(error) from None
+        async with Attempt().beating():
+            provider, _ = await self._requests.provider(request.model)
+            try:
+                look = await provider.batches.look(request.batch)
+            except ModelError as error:
+                raise _failure(error) from None
         return BatchSeen(status=look.status, ended=look.ended)
 
 
@@ -144,15 +146,21 @@ class _Submission:
 
     async def _line(self, place: int, line: LaneLine) -> bytes | None:
         """The request as it is written; None if nobody waits for it, or it can't be sent so, which its job is told."""
-        if not await _is_awaited(self._client, line):
-            return None
         try:
+            if not await _is_awaited(self._client, line):
+                return None
             made = await self._requests.make(self._client, line.job, line.run_id, line.request, chains=line.chains)
             written = made.written()
             if made.key(written).id != self._order.key.id:
                 raise NotForLanes("its agent was changed, and it belongs to another lane now")
         except NotForLanes as error:
             await tell_job(self._client, line, LaneReply(turn=line.request.turn, text=str(error)))
+            return None
+        except RPCError:
+            raise
+        except Exception as error:  # whatever is wrong with one job must not hold up the others
+            log.exception("the request of %s can't be made for a batch", line.job)
+            await tell_job(self._client, line, LaneReply(turn=line.request.turn, text=said(error)))
             return None
         custom_id = self._intent(0).custom_id(place)
         return to_json(self._provider.batches.line(custom_id, written))

@@ -32,6 +32,12 @@ GROWTH = 1.5
 CALM = 2
 """How many looks in a row must find that all jobs wait: visibility is late."""
 
+NAMES_KEPT = 50_000
+"""Of how many requests under way the names are kept, since they are carried into each new run.
+
+They are there for a hand-in that is repeated after a crash, which comes soon if it comes.
+"""
+
 
 @workflow.defn(name=LANE_WORKFLOW, failure_exception_types=FAULTS)
 class Lane:
@@ -40,6 +46,7 @@ class Lane:
     @workflow.init
     def __init__(self, state: LaneState) -> None:
         self._state = state
+        self._known = {line.name for line in state.lines} | {n for out in state.out.values() for n in out.names}
         self._news = 0
         self._calm = 0
         self._looks = 0
@@ -47,7 +54,8 @@ class Lane:
     @workflow.run
     async def run(self, state: LaneState) -> None:
         while True:
-            if workflow.info().is_continue_as_new_suggested():
+            info = workflow.info()
+            if info.is_continue_as_new_suggested() or info.get_current_history_length() >= state.terms.events:
                 await workflow.wait_condition(workflow.all_handlers_finished)
                 workflow.continue_as_new(self._state)
             await self._next()
@@ -102,7 +110,7 @@ class Lane:
     async def _all_wait(self) -> bool:
         state = self._state
         batches = sorted({line.batch for line in state.lines if line.batch is not None})
-        known = len(state.lines) + sum(len(out.names) for out in state.out.values())
+        known = len(state.lines) + sum(out.requests for out in state.out.values())
         try:
             request = LaneLook(batches=batches, known=known)
             return (await workflow.execute_activity(steps.look_at_lane, request, **policies.lane(state.terms))).all_wait
@@ -124,12 +132,22 @@ class Lane:
         intent = f"{info.workflow_id}/{workflow.uuid4().hex[:16]}"
         order = ProviderOrder(lane=info.workflow_id, key=state.key, terms=terms, lines=lines, since=workflow.now())
         state.lines = [line for line in state.lines if line.name not in names]
-        state.out[intent] = LaneOut(names=sorted(names))
+        state.out[intent] = LaneOut(names=sorted(names), requests=len(lines))
+        self._forget_names()
         state.books += LaneBooks(batches=1)
         self._calm = self._looks = 0
         await workflow.start_child_workflow(
             PROVIDER_BATCH, order, id=intent, parent_close_policy=ParentClosePolicy.ABANDON
         )
+
+    def _forget_names(self) -> None:
+        """Keep the names of the latest requests only."""
+        kept = 0
+        for intent, out in reversed(self._state.out.items()):
+            kept += len(out.names)
+            if kept > NAMES_KEPT and out.names:
+                self._known -= set(out.names)
+                self._state.out[intent] = out.model_copy(update={"names": []})
 
     # --- what can be asked and sent
 
@@ -158,9 +176,9 @@ class Lane:
             self._news += 1
 
     def _take(self, lines: list[LaneLine]) -> None:
-        state = self._state
-        known = {line.name for line in state.lines} | {name for out in state.out.values() for name in out.names}
-        state.lines += [line for line in lines if line.name not in known]
+        new = [line for line in lines if line.name not in self._known]
+        self._known |= {line.name for line in new}
+        self._state.lines += new
         self._news += 1
 
     def _take_back(self, back: LaneBack) -> None:
@@ -171,6 +189,7 @@ class Lane:
             state.out[back.intent] = out.model_copy(update={"returning": True})
             return
         del state.out[back.intent]
+        self._known -= set(out.names)
         state.books += back.books
         self._take(back.again)
         if back.pause is None:

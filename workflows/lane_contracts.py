@@ -39,7 +39,7 @@ class LaneTerms(Record):
     asked for after `poll`, then ever more rarely until every `longest_poll`. A batch that may have been created is
     looked for during `settle` before another one is. Without credit the lane pauses for `pause`, then ever longer until
     `longest_pause`. A request is tried `tries` times here before its job asks by itself. A worker that gives no sign
-    for `beat` counts as dead.
+    for `beat` counts as dead. A history goes on in a new run after so many `events`.
     """
 
     requests: int = Field(default=5000, ge=1, le=20_000)
@@ -55,6 +55,7 @@ class LaneTerms(Record):
     longest_pause: float = 3600.0
     tries: int = 3
     beat: float = 15.0
+    events: int = 4000
 
 
 class LaneLine(Record):
@@ -128,9 +129,13 @@ class LaneBooks(Record):
 
 
 class LaneOut(Record):
-    """A provider batch under way: the names of its requests; `returning`: they are being handed back to their jobs."""
+    """A provider batch under way: the names of its `requests`, or none where there are too many of them in all.
+
+    `returning`: they are being handed back to their jobs.
+    """
 
     names: list[str]
+    requests: int
     returning: bool = False
 
 

@@ -84,7 +84,7 @@ class ProviderBatch:
         request = LookAtBatch(model=order.key.model, batch=order.batch)
         end = order.since + timedelta(hours=policies.LANE_HOURS)
         while True:
-            if workflow.info().is_continue_as_new_suggested():
+            if workflow.info().get_current_history_length() >= terms.events:
                 workflow.continue_as_new(order)
             await workflow.sleep(pause)
             seen = await workflow.execute_activity(

@@ -13,6 +13,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 Body = dict[str, Any]
+OF_STREAMS = ("stream", "stream_options")
+"""What a request has beside its content if its answer may be streamed; these servers answer whole."""
+
 Answer = Callable[[Body], Body]
 
 FAULTS = {
@@ -88,7 +91,7 @@ class Books:
 
     def answered_alone(self, body: Body) -> Body:
         self.alone.append(body)
-        return self.bill({name: value for name, value in body.items() if name != "stream"})
+        return self.bill({name: value for name, value in body.items() if name not in OF_STREAMS})
 
     def process(self, batch: Batch, requests: Sequence[tuple[str, Body]], fault_of: Callable[[str], Body]) -> None:
         """Work a batch off; `fault_of` is how the API puts an error: "passing", "credit" or "final"."""

@@ -53,8 +53,8 @@ class Run:
         (lane,) = await until(self.lanes)
         return lane
 
-    async def ids(self, kind: str) -> list[str]:
-        query = f"WorkflowType = '{kind}' AND TaskQueue = '{self.client.task_queue}'"
+    async def ids(self, kind: str, more: str = "ExecutionStatus != 'ContinuedAsNew'") -> list[str]:
+        query = f"WorkflowType = '{kind}' AND TaskQueue = '{self.client.task_queue}' AND {more}"
         return [run.id async for run in self.client.temporal.list_workflows(query)]
 
     async def intents(self) -> Sequence[str]:

@@ -1,19 +1,22 @@
 """Jobs that wait for a provider batch: what people do to them meanwhile, and when they wait no longer."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from temporalio.client import Client as Temporal
 
 from activities.agents import Agent
+from activities.lane_requests import LaneRequests
 from activities.providers.script import Script
 from activities.tools import tool
-from stand_ins.books import Body
 from surefoot.job import Job
 from tests.batch_apis import StandIn, responses_answer, stand_in
 from tests.batches.lanes import SETTINGS, TERMS, Run, ended, running, settled
 from tests.conftest import Host
 from tests.waiting import Flag, until
 from workflows.contracts import JobView, Limits
+from workflows.lane_contracts import LANE_WORKFLOW
 
 
 @pytest.fixture
@@ -40,14 +43,6 @@ async def out(run: Run) -> None:
 
 async def in_state(job: Job, state: str) -> JobView:
     return await until(job.view, lambda view: view.state == state)
-
-
-def looking(body: Body) -> Body:
-    """Calls `look` once, and answers then."""
-    if "function_call_output" in str(body):
-        return responses_answer(body)
-    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{}"}
-    return {**responses_answer(body), "output": [call]}
 
 
 async def test_jobs_that_wait_for_a_provider_batch_give_their_places_away(host: Host, server: StandIn) -> None:
@@ -84,7 +79,7 @@ async def test_a_job_whose_time_is_over_asks_at_once_and_pays_for_both_answers(h
         await go_on.wait()
         return "seen"
 
-    server.books.answer = looking
+    server.books.answer = lambda body: responses_answer(body) if "seen" in str(body) else server.calling()
     async with running(host, server, worker(server, tools=[look])) as run:
         batch = await run.submit("late", 1, within=6.0)
         await out(run)
@@ -149,7 +144,7 @@ async def test_a_paused_job_takes_its_answer_and_goes_on_when_it_is_resumed(host
     def look() -> str:
         return "seen"
 
-    server.books.answer = looking
+    server.books.answer = lambda body: responses_answer(body) if "seen" in str(body) else server.calling()
     async with running(host, server, worker(server, tools=[look])) as run:
         batch = await run.submit("pause", 1)
         await out(run)
@@ -211,3 +206,73 @@ async def test_the_flex_tier_is_asked_for_and_priced_by_what_the_answer_says(hos
     for row in rows:
         assert row.outcome is not None
         assert row.outcome.usage.cost_usd == row.outcome.usage.saved_usd > 0
+
+
+async def test_a_call_that_is_handed_in_twice_is_sent_once(host: Host, server: StandIn) -> None:
+    terms = TERMS.model_copy(update={"quiet": 2.0})
+    async with running(host, server, worker(server), terms=terms) as run:
+        batch = await run.submit("twice", 1)
+        (line,) = (await until(run.lane, lambda lane: bool(lane.lines))).lines
+        (id,) = await run.ids(LANE_WORKFLOW)
+        lane = run.client.temporal.get_workflow_handle(id)
+        await lane.signal("hand_in", line)
+        assert len((await run.lane()).lines) == 1
+        await out(run)
+        await lane.signal("hand_in", line)
+        assert (await run.lane()).lines == []
+        server.books.held = False
+        await ended(batch)
+
+    assert (len(server.books.batches), server.books.most_billed) == (1, 1)
+
+
+async def test_what_no_lane_can_read_changes_nothing(host: Host, server: StandIn) -> None:
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("noise", 1)
+        await out(run)
+        (id,) = await run.ids(LANE_WORKFLOW)
+        lane = run.client.temporal.get_workflow_handle(id)
+        for name in ("hand_in", "back", "change"):
+            await lane.signal(name, {"nonsense": 1})
+        await run.job(batch).handle().signal("lane_reply", {"turn": "x"})
+        await run.job(batch).handle().signal("lane_reply", {"turn": 7, "text": "of another turn"})
+        server.books.held = False
+        (row,) = await ended(batch)
+
+    assert (row.status, row.answer) == ("complete", "heard say 1")
+
+
+async def test_one_job_whose_request_can_not_be_made_holds_up_no_other(
+    host: Host, server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, seen = LaneRequests.make, list[str]()
+
+    async def poisoned(self: LaneRequests, client: Temporal, job: str, *rest: Any, **more: Any) -> Any:
+        seen.append(job)
+        if job.endswith("000002") and seen.count(job) > 1:
+            raise LookupError("its transcript is gone")
+        return await make(self, client, job, *rest, **more)
+
+    monkeypatch.setattr(LaneRequests, "make", poisoned)
+    server.books.held = False
+    async with running(host, server, worker(server)) as run:
+        rows = await ended(await run.submit("poison", 5))
+
+    assert {row.status for row in rows} == {"complete"}
+    assert (len(server.books.batches), len(server.books.alone), server.books.most_billed) == (1, 1, 1)
+
+
+async def test_a_lane_goes_on_in_a_new_run_with_all_that_it_holds(host: Host, server: StandIn) -> None:
+    terms = TERMS.model_copy(update={"events": 40})
+    async with running(host, server, worker(server), terms=terms) as run:
+        batch = await run.submit("long", 10)
+        await out(run)
+        server.books.held = False
+        rows = await ended(batch)
+        lane = await settled(run)
+        (id,) = await run.ids(LANE_WORKFLOW, "ExecutionStatus = 'Running'")
+        runs = [each async for each in run.client.temporal.list_workflows(f"WorkflowId = '{id}'")]
+
+    assert len(rows) == 10
+    assert len(runs) > 1
+    assert (lane.books.answered, server.books.most_billed, server.books.alone) == (10, 1, [])

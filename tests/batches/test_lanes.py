@@ -6,7 +6,6 @@ import pytest
 
 from activities.agents import Agent
 from activities.tools import tool
-from stand_ins.books import Body
 from tests.batch_apis import APIS, StandIn, stand_in
 from tests.batches.lanes import ended, running, settled
 from tests.conftest import Host
@@ -41,27 +40,13 @@ async def test_requests_of_many_jobs_are_one_provider_batch_at_half_price(host: 
     assert lane.books.cost_usd == pytest.approx(sum(row.outcome.usage.cost_usd for row in rows if row.outcome))
 
 
-def looking(api: str) -> Body:
-    """An answer that calls the tool `look`."""
-    if api == "openai":
-        usage = {"input_tokens": 100, "output_tokens": 10}
-        call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{}"}
-        return {"id": "resp_1", "status": "completed", "model": "gpt-4o", "output": [call], "usage": usage}
-    return {
-        "model": "claude-sonnet-4-5",
-        "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}],
-        "stop_reason": "tool_use",
-        "usage": {"input_tokens": 100, "output_tokens": 10},
-    }
-
-
 async def test_every_round_of_every_job_goes_through_the_lane_with_its_tools(host: Host, server: StandIn) -> None:
     @tool(read_only=True)
     def look() -> str:
         return "seen"
 
     answer = server.books.answer
-    server.books.answer = lambda body: looking(server.api) if str(body).count("seen") < 2 else answer(body)
+    server.books.answer = lambda body: server.calling() if str(body).count("seen") < 2 else answer(body)
     async with running(host, server, worker(server, tools=[look])) as run:
         rows = await ended(await run.submit("rounds", 10))
         lane = await settled(run)

@@ -130,7 +130,7 @@ def test_a_name_of_another_intent_is_no_place() -> None:
 @pytest.mark.parametrize(
     ("fault", "kinds"),
     [
-        ("half_failed", {"openai": RateLimited, "anthropic": Overloaded}),
+        ("half_failed", {"openai": RateLimited, "openai-chat": RateLimited, "anthropic": Overloaded}),
         ("credit", dict.fromkeys(APIS, QuotaExhausted)),
     ],
 )

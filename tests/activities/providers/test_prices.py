@@ -3,11 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from activities.providers.prices import context_window, price
-from workflows.contracts import Usage
+from activities.providers.prices import context_window, price, priced
+from workflows.contracts import Turn, Usage
 
 
 def test_input_and_output_are_priced_apart() -> None:
@@ -100,3 +101,38 @@ def test_the_tables_are_not_loaded_before_they_are_needed() -> None:
 )
 def test_a_context_window_is_what_the_tables_say_or_unknown(model: str, api: str, window: int | None) -> None:
     assert context_window(model, api) == window
+
+
+@pytest.mark.parametrize(
+    ("api", "model", "tier", "factor"),
+    [
+        ("openai_responses", "gpt-4o", "batch", 0.5),
+        ("openai_responses", "gpt-4o", "flex", 0.5),
+        ("openai_chat", "gpt-4o", "batch", 0.5),
+        ("anthropic_messages", "claude-haiku-4-5", "batch", 0.5),
+        ("openai_responses", "gpt-4o", None, 1.0),
+        ("google_generate_content", "gemini-2.5-flash", "batch", 1.0),
+    ],
+)
+def test_a_cheaper_tier_costs_its_part_of_the_list_price(
+    api: str, model: str, tier: Literal["flex", "batch"] | None, factor: float
+) -> None:
+    usage = Usage(input_tokens=1000, output_tokens=100)
+    listed = price(usage, model, api)
+    found = priced(Turn(usage=usage, tier=tier), api, model).usage
+
+    assert listed is not None
+    assert found.cost_usd == pytest.approx(listed * factor)
+    assert found.saved_usd == pytest.approx(listed * (1 - factor))
+
+
+def test_what_an_adapter_priced_itself_is_a_list_price_too() -> None:
+    turn = Turn(usage=Usage(input_tokens=1, cost_usd=0.4), tier="batch")
+
+    assert priced(turn, "anthropic_messages", "claude-haiku-4-5").usage.cost_usd == pytest.approx(0.2)
+
+
+def test_what_nobody_can_price_is_unmeasured_in_any_tier() -> None:
+    found = priced(Turn(usage=Usage(input_tokens=1), tier="batch"), "openai_responses", "no-such-model").usage
+
+    assert (found.unmeasured, found.cost_usd, found.saved_usd) == (1, 0.0, 0.0)
