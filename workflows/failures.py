@@ -4,7 +4,7 @@
 were as the first detail of its errors.
 """
 
-from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutError, TimeoutType
 
 FAILED = (ActivityError, ApplicationError)
 """What an activity's failure is raised as: a local one comes without the wrapper."""
@@ -23,6 +23,8 @@ def reason(error: FailureError) -> str:
         cause = cause.__cause__
     if isinstance(cause, ApplicationError):
         return f"{cause.type}: {cause.message}" if cause.type else cause.message
+    if isinstance(cause, TimeoutError) and cause.type == TimeoutType.SCHEDULE_TO_START:
+        return "no worker took it up in time: none serves its queue any more, or too much waits there"
     if isinstance(cause, TimeoutError):
         return f"no answer in time ({cause.type.name if cause.type else 'timeout'})"
     return str(cause)

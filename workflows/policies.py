@@ -21,6 +21,9 @@ INTERRUPTIONS = 30
 REFUSALS = 100
 """How often a provider may refuse one rated call for coming too fast, beside its other failures."""
 
+RATED_WAIT = timedelta(days=7)
+"""How long a rated call may wait: the rate may be gone from the app, and then no worker ever takes it up."""
+
 SLACK = timedelta(seconds=30)
 """What an attempt may take beside the function that it runs."""
 
@@ -37,6 +40,7 @@ class Options(TypedDict):
 
 class Asking(Options, total=False):
     task_queue: str
+    schedule_to_start_timeout: timedelta
 
 
 class Brief(TypedDict):
@@ -106,6 +110,7 @@ def asking(spec: AgentSpec) -> Asking:
     if spec.rate is None:
         return cast(Asking, model(spec))
     options = cast(Asking, _options(spec, spec.model_seconds, spec.model_attempts + REFUSALS))
+    options["schedule_to_start_timeout"] = RATED_WAIT
     options["task_queue"] = rated_queue(workflow.info().task_queue, spec.rate)
     return options
 

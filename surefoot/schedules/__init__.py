@@ -30,6 +30,10 @@ from workflows.contracts import JobStart, Limits
 __all__ = ["Fired", "Overlap", "Schedule", "ScheduleView", "Schedules", "Terms"]
 
 
+ID_BYTES = 900
+"""The server takes ids of 1000 bytes, and a job's id has its time behind the schedule's."""
+
+
 class Schedules:
     """The schedules of one server; jobs of new ones are done by the workers of `task_queue`."""
 
@@ -73,6 +77,11 @@ class Schedules:
             **marks(tenant, tags),
         )
         checked_priority(priority, weight)
+        if not 1 <= len(id.encode()) <= ID_BYTES:
+            raise WrongValue(
+                f"a schedule's id has 1 to {ID_BYTES} bytes, this one has {len(id.encode())}: the ids of its jobs are"
+                " made of it"
+            )
         print_ = digest(start.model_dump_json(exclude={"by"}), terms.model_dump_json(), f"{priority} {weight}")
         note = ScheduleNote(
             agent=start.agent,

@@ -78,7 +78,9 @@ class Schedule:
         """How it stands now. Raises `NoSuchSchedule`."""
         description = await self._describe()
         with reaching_schedule(self.id):
-            note = await description.memo_value(NOTE, type_hint=ScheduleNote)
+            note: ScheduleNote | None = await description.memo_value(NOTE, None, type_hint=ScheduleNote)
+        if note is None:
+            raise NoSuchSchedule(f"schedule {self.id} was not made by Surefoot; look at it with Temporal's own tools")
         info, state = description.info, description.schedule.state
         return ScheduleView(
             schedule=self.id,

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from temporalio.client import Schedule as TemporalSchedule
+from temporalio.client import ScheduleActionStartWorkflow, ScheduleSpec
 
 from activities.agents import Agent
 from activities.providers.script import Script
@@ -10,6 +12,7 @@ from surefoot.errors import NoSuchSchedule, ScheduleConflict, WrongValue
 from surefoot.schedules import ScheduleView, Terms
 from tests.conftest import Host
 from tests.waiting import until
+from workflows import labels
 from workflows.contracts import Limits
 
 WORKER = Agent("worker", Script([{"text": "done", "repeat": True}]))
@@ -135,3 +138,26 @@ async def test_by_default_no_job_starts_while_the_last_one_runs(host: Host) -> N
 
         assert len(view.recent) == 1
         await client.job(view.recent[0].job).handle().terminate()
+
+
+async def test_an_id_that_leaves_no_room_for_its_jobs_ids_is_refused(host: Host) -> None:
+    async with host(WORKER) as client:
+        for id in ("", "x" * 901):
+            with pytest.raises(WrongValue, match="1 to 900 bytes"):
+                await client.schedules.create(id, "worker", "go", DAILY)
+        long = await client.schedules.create("x" * 900, "worker", "go", DAILY)
+        await long.trigger()
+        view = await until(long.view, lambda view: bool(view.recent))
+
+        assert (await client.job(view.recent[0].job).outcome()).answer == "done"
+
+
+async def test_what_others_scheduled_is_no_schedule_of_ours(host: Host) -> None:
+    async with host(WORKER) as client:
+        other = ScheduleActionStartWorkflow(labels.WORKFLOW, "?", id="foreign", task_queue="none")
+        spec = ScheduleSpec(cron_expressions=["0 6 * * *"])
+        await client.temporal.create_schedule("foreign", TemporalSchedule(action=other, spec=spec))
+
+        with pytest.raises(NoSuchSchedule, match="was not made by Surefoot"):
+            await client.schedules["foreign"].view()
+        assert "foreign" not in [view.schedule for view in await client.schedules.list()]
