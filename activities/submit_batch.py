@@ -8,6 +8,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from pydantic_core import to_json
 from temporalio import activity
@@ -91,10 +92,13 @@ class _Submission:
     def __init__(self, attempt: Attempt, requests: LaneRequests, provider: BatchProvider, request: SubmitBatch) -> None:
         self._attempt, self._requests, self._provider = attempt, requests, provider
         self._id, self._order, self._client = request.intent, request.order, activity.client()
+        if request.order.begun is not None:
+            known = {SINCE: request.order.begun.isoformat(), SENT: str(request.order.sent)}
+            attempt.ledger.kept = {**known, **attempt.ledger.kept}
 
     async def run(self) -> Submitted:
-        if self._attempt.ledger.started and (batch := await self._found()) is not None:
-            return Submitted(batch=batch)
+        if self._may_have_begun and (batch := await self._found()) is not None:
+            return Submitted(batch=batch, **self._begun())
         written = await self._write()
         if not written.lines:
             return Submitted(skipped=written.skipped)
@@ -105,7 +109,16 @@ class _Submission:
                 raise
             pauses = isinstance(error, QuotaExhausted | RateLimited)
             return Submitted(skipped=written.skipped, problem=f"{type(error).__name__}: {error}", pauses=pauses)
-        return Submitted(batch=batch, skipped=written.skipped)
+        return Submitted(batch=batch, skipped=written.skipped, **self._begun())
+
+    @property
+    def _may_have_begun(self) -> bool:
+        """Whether the batch may be there: an earlier attempt set its mark, or what was taken for ours was not."""
+        return self._attempt.ledger.started or bool(self._order.foreign)
+
+    def _begun(self) -> dict[str, Any]:
+        kept = self._attempt.ledger.kept
+        return {"begun": datetime.fromisoformat(kept[SINCE]), "sent": int(kept[SENT])}
 
     def _intent(self, requests: int) -> Intent:
         kept, key = self._attempt.ledger.kept, self._order.key

@@ -173,8 +173,8 @@ class LaneSeen(Record):
 class ProviderOrder(Record):
     """The input of a `ProviderBatch`: what one provider batch is made of. `batch` is its id, once that is known.
 
-    `foreign` are batches that looked like ours and were not, `skipped` the places of requests that were not sent.
-    `since` is when it was ordered.
+    `foreign` are batches that looked like ours and were not: ours was about to be created at `begun`, of `sent`
+    requests. `skipped` are the places of requests that were not sent. `since` is when it was ordered.
     """
 
     lane: str
@@ -185,6 +185,8 @@ class ProviderOrder(Record):
     batch: str | None = None
     foreign: list[str] = []
     skipped: list[int] = []
+    begun: datetime | None = None
+    sent: int = 0
 
 
 class SubmitBatch(Record):
@@ -204,6 +206,8 @@ class Submitted(Record):
     skipped: list[int] = []
     problem: str | None = None
     pauses: bool = False
+    begun: datetime | None = None
+    sent: int = 0
 
 
 class LookAtBatch(Record):

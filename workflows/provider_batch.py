@@ -114,4 +114,6 @@ def _sent(order: ProviderOrder, submitted: Submitted) -> ProviderOrder:
     """The order as it stands once there is a batch."""
     if submitted.batch is None:
         return order
-    return order.model_copy(update={"batch": submitted.batch, "skipped": submitted.skipped})
+    found = {"batch": submitted.batch, "begun": submitted.begun, "sent": submitted.sent}
+    # Whoever found the batch of an earlier attempt does not know what that one had left out.
+    return order.model_copy(update={**found, **({"skipped": submitted.skipped} if submitted.skipped else {})})

@@ -12,6 +12,7 @@ from surefoot.batches.results import results as read_results
 from surefoot.batches.retrying import retry as try_again
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch, opened_batch
+from surefoot.cli.batch_lanes import lanes
 from surefoot.cli.batch_pages import counted, print_batch, print_batches
 from surefoot.cli.batch_submit import submit
 from surefoot.cli.documents import emit, plain
@@ -27,6 +28,7 @@ def batch() -> None:
 
 
 batch.add_command(submit)
+batch.add_command(lanes)
 
 
 @batch.command("list")

@@ -3,17 +3,20 @@
 What a fault costs is in the numbers of provider batches: one that only hides its id is none more.
 """
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
 
 from activities.agents import Agent
+from stand_ins.books import Batch
+from surefoot.batches.lanes import hold_lane, list_lanes, resume_lane
+from surefoot.errors import NoSuchBatch
 from tests.batch_apis import StandIn, stand_in
 from tests.batches.lanes import TERMS, ended, running, settled
 from tests.conftest import Host
 from tests.waiting import until
-from workflows.lane_contracts import LaneChange
 
 JOBS = 6
 
@@ -100,9 +103,59 @@ async def test_a_lane_without_credit_waits_for_whoever_lets_it_go_on(
             assert (view.batched, view.failed, view.incomplete) == (JOBS - 1, 0, 0)
             assert len(server.books.batches) == 1
 
-            (id,) = await run.ids("Lane")
-            await run.client.temporal.get_workflow_handle(id).signal("change", LaneChange(hold="", by="ann"))
+            (seen,) = [view for view in await list_lanes(run.client.temporal) if view.waiting]
+            assert (seen.waiting, seen.sent, seen.hold) == (JOBS - 1, 0, lane.hold)
+            await resume_lane(run.client.temporal, seen.lane, by="ann")
             rows = await ended(batch)
 
     assert {row.status for row in rows} == {"complete"}
     assert (len(server.books.batches), server.books.most_billed) == (2, 1)
+
+
+async def test_a_lane_that_somebody_pauses_sends_nothing_until_it_is_resumed(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stand_in("openai") as server:
+        for name, value in server.settings.items():
+            monkeypatch.setenv(name, value)
+        terms = TERMS.model_copy(update={"quiet": 2.0})
+        async with running(host, server, Agent("worker", server.model), terms=terms) as run:
+            batch = await run.submit("held", 2)
+            await until(run.lane, lambda lane: len(lane.lines) == 2)
+            (id,) = await run.ids("Lane")
+            await hold_lane(run.client.temporal, id, by="ann")
+            lane = await until(run.lane, lambda lane: lane.hold is not None)
+            await run.submit("later", 1)
+            await until(run.lane, lambda lane: len(lane.lines) == 3)
+            assert (lane.hold, lane.hold_until, server.books.batches) == ("paused by ann", None, [])
+            await resume_lane(run.client.temporal, id, by="ann")
+            assert len(await ended(batch)) == 2
+            with pytest.raises(NoSuchBatch, match="surefoot batch lanes"):
+                await resume_lane(run.client.temporal, "lane/none", by="ann")
+
+    assert len(server.books.batches) == 1
+
+
+async def test_a_batch_of_others_that_looks_like_ours_is_told_by_its_names(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anthropic's list shows nothing of ours: when a reply is lost, a batch of another program may be taken for it."""
+    async with stand_in("anthropic") as server:
+        for name, value in server.settings.items():
+            monkeypatch.setenv(name, value)
+        books = server.books
+
+        async def somebody_else_is_quicker(point: str) -> None:
+            if point == "created" and len(books.batches) == 1:
+                order = books.batches[0].order
+                others = Batch("msgbatch_others", time.time(), order)
+                others.results = [(f"their-{n}", "failed", {"type": "error"}) for n in range(JOBS)]
+                books.batches.append(others)
+
+        books.point = somebody_else_is_quicker
+        books.faults["reply_dropped"] = 1
+        async with running(host, server, Agent("worker", server.model)) as run:
+            rows = await ended(await run.submit("foreign", JOBS))
+
+    assert [row.answer for row in rows] == [f"heard say {n}" for n in range(1, JOBS + 1)]
+    assert (books.most_billed, len(books.batches), books.alone) == (1, 2, [])

@@ -1,0 +1,71 @@
+"""Lanes as people reach them: what waits in each, what holds it up, and the word that lets it go on."""
+
+from datetime import datetime, timedelta
+
+from temporalio.client import Client as Temporal
+
+from surefoot.asking import ask
+from surefoot.ends import ANSWER_WITHIN
+from surefoot.errors import JobEnded, NoSuchBatch, NoSuchJob
+from surefoot.rpc import reaching
+from workflows.contracts import Record
+from workflows.lane_contracts import LANE_WORKFLOW, LaneBooks, LaneChange, LaneState
+
+
+class LaneView(Record):
+    """How a lane stands: `waiting` requests are collected, `sent` ones are in `open_batches` at the provider.
+
+    Without credit, or by somebody's word, it is held up: `hold` says why, `hold_until` when it tries again by itself.
+    """
+
+    lane: str
+    model: str
+    endpoint: str
+    waiting: int
+    sent: int
+    open_batches: int
+    hold: str | None = None
+    hold_until: datetime | None = None
+    books: LaneBooks = LaneBooks()
+
+
+async def list_lanes(temporal: Temporal, *, answer_within: timedelta = ANSWER_WITHIN) -> list[LaneView]:
+    """All lanes of the server. Raises `NoWorker` if there are any, and no worker answers."""
+    views = []
+    with reaching("?"):
+        async for run in temporal.list_workflows(f"WorkflowType = '{LANE_WORKFLOW}' AND ExecutionStatus = 'Running'"):
+            state: LaneState = await ask(temporal.get_workflow_handle(run.id), "state", LaneState, answer_within)
+            views.append(_view(run.id, state))
+    return sorted(views, key=lambda view: view.lane)
+
+
+async def hold_lane(temporal: Temporal, lane: str, *, by: str, reason: str | None = None) -> None:
+    """Send nothing more of this lane until `resume_lane`; what is at the provider comes back as always."""
+    await _change(temporal, lane, LaneChange(hold=reason or f"paused by {by}", by=by))
+
+
+async def resume_lane(temporal: Temporal, lane: str, *, by: str) -> None:
+    """Let a lane send again at once. Raises `NoSuchBatch` if there is none of this name."""
+    await _change(temporal, lane, LaneChange(hold="", by=by))
+
+
+async def _change(temporal: Temporal, lane: str, change: LaneChange) -> None:
+    try:
+        with reaching(lane):
+            await temporal.get_workflow_handle(lane).signal("change", change)
+    except (NoSuchJob, JobEnded):
+        raise NoSuchBatch(f"there is no lane {lane} on this server; see: surefoot batch lanes") from None
+
+
+def _view(id: str, state: LaneState) -> LaneView:
+    return LaneView(
+        lane=id,
+        model=state.key.model,
+        endpoint=state.key.endpoint,
+        waiting=len(state.lines),
+        sent=sum(out.requests for out in state.out.values()),
+        open_batches=len(state.out),
+        hold=state.hold,
+        hold_until=state.hold_until,
+        books=state.books,
+    )
