@@ -28,7 +28,7 @@ async def test_a_file_in_the_batch_lane_is_done_at_half_price_and_the_lane_is_sh
         given = {**server.settings, "SUREFOOT_LANE_TERMS": TERMS.model_dump_json()}
 
         async def run(*words: str) -> Ended:
-            return await asyncio.to_thread(place.run, *words, "--app", str(APP), **given)
+            return await asyncio.to_thread(lambda: place.run(*words, "--app", str(APP), **given))  # type: ignore[arg-type]
 
         submitted = await run("batch", "submit", "jobs.jsonl", "--agent", "openai", "--lane", "batch", "--watch")
         lanes = document(await run("batch", "lanes", "--json"))
