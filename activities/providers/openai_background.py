@@ -5,6 +5,7 @@ more is an error and no reason to begin again: it was paid for, and nobody knows
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
@@ -13,6 +14,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from activities.providers.classify import classify_answer
+from activities.providers.error_body import redact
 from activities.providers.errors import MalformedAnswer, NotFound, Overloaded
 from activities.providers.openai_connection import OpenAIConnection
 from activities.providers.openai_items import text
@@ -21,6 +23,7 @@ from workflows.contracts import JsonObject
 
 UNFINISHED: Final = ("queued", "in_progress")
 LOST: Final = ("failed", "cancelled")
+OVER: Final = ("completed", "incomplete", *LOST)
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 10.0
 GROWTH: Final = 1.5
@@ -40,7 +43,7 @@ class Background:
         if begun is None:
             answer = await self._begin(post)
             begun = text(answer.get("id"))
-            if not begun or not _is_unfinished(answer):
+            if not begun or not _is_begun(answer):
                 return answer
         try:
             return await self._poll(begun)
@@ -57,14 +60,14 @@ class Background:
             await asyncio.wait([beginning], timeout=GRACE_SECONDS)
             beginning.cancel()
             for answer in await asyncio.gather(beginning, return_exceptions=True):
-                if isinstance(answer, dict) and _is_unfinished(answer):
+                if isinstance(answer, dict) and _is_begun(answer):
                     await self._give_up(text(answer.get("id")))
             raise
 
     async def _post_and_keep(self, post: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
         answer = await post()
         response_id = text(answer.get("id"))
-        if self._kept is not None and response_id and _is_unfinished(answer):
+        if self._kept is not None and response_id and _is_begun(answer):
             try:
                 await self._kept.keep(response_id)
             except Exception:  # the attempt is over
@@ -77,14 +80,15 @@ class Background:
         while True:
             await asyncio.sleep(pause)
             answer = await self._look(response_id)
-            if not _is_unfinished(answer):
+            if text(answer.get("status")) not in UNFINISHED:
                 return await self._ended(answer)
             pause = min(pause * GROWTH, LONGEST_PAUSE)
 
     async def _look(self, response_id: str) -> JsonObject:
         query: JsonObject = {"include": self._include} if self._include else {}
         try:
-            return await self._connection.get(_path(response_id), query)
+            answer = await self._connection.get(_path(response_id), query)
+            _check_is_state(answer)
         except NotFound as error:
             raise NotFound(
                 f"the response {response_id}, which was begun in background mode, is not there any more ({error}); the "
@@ -94,6 +98,7 @@ class Background:
             ) from None
         except MalformedAnswer as error:  # of something in between: it says nothing about the response
             raise Overloaded(f"the state of {response_id} can't be read: {error}", status=error.status) from None
+        return answer
 
     async def _ended(self, answer: JsonObject) -> JsonObject:
         if text(answer.get("status")) in LOST and self._kept is not None:
@@ -110,8 +115,17 @@ class Background:
                     await self._connection.post(f"{_path(response_id)}/cancel", {})
 
 
-def _is_unfinished(answer: JsonObject) -> bool:
-    return text(answer.get("status")) in UNFINISHED
+def _is_begun(answer: JsonObject) -> bool:
+    """Whether the answer to a POST is to be asked for: it says neither that it is over, nor anything else."""
+    return text(answer.get("status")) not in OVER and not answer.get("output")
+
+
+def _check_is_state(answer: JsonObject) -> None:
+    """Raises `MalformedAnswer` for an object that says neither how the response stands nor what is wrong."""
+    status = text(answer.get("status"))
+    if not answer.get("error") and status not in (*UNFINISHED, *OVER):
+        told = redact(json.dumps(answer)[:200])
+        raise MalformedAnswer(f"its status is {status!r}, and not one of {', '.join((*UNFINISHED, *OVER))}: {told}")
 
 
 def _path(response_id: str) -> str:

@@ -55,7 +55,7 @@ class Memory:
         return self._more
 
 
-def said(status: str, **fields: Any) -> Stream:
+def said(status: str | None, **fields: Any) -> Stream:
     output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}]
     body = {"id": "resp_1", "status": status, "output": output if status == "completed" else [], **fields}
     return whole(body)
@@ -130,6 +130,14 @@ async def test_a_server_that_answers_at_once_is_not_polled() -> None:
     assert (turn.text, server.methods, kept.kept) == ("done", ["POST"], [])
 
 
+async def test_a_post_that_is_answered_by_an_id_alone_has_begun_something_and_is_polled() -> None:
+    kept = Memory()
+    async with serving(whole({"id": "resp_1"}), said("completed")) as server:
+        turn = await ask(server, kept)
+
+    assert (turn.text, server.methods, kept.kept) == ("done", ["POST", "GET"], ["resp_1"])
+
+
 async def test_nothing_is_streamed_in_the_background() -> None:
     watcher = Watcher()
     async with serving(said("queued"), said("completed")) as server:
@@ -186,8 +194,12 @@ async def test_a_response_that_is_lost_is_forgotten_and_maps_like_any_other(
         (whole({"error": {"code": "rate_limit_exceeded", "message": "slow"}}, 429), RateLimited),
         (whole({"error": {"code": "server_error", "message": "down"}}), Overloaded),
         (Stream([b"<html>Bad gateway</html>"], content_type="text/html"), Overloaded),
+        (whole({"message": "upstream is warming up"}), Overloaded),
+        (said("", output=[]), Overloaded),
+        (said("parked"), Overloaded),
+        (said(None), Overloaded),
     ],
-    ids=["503", "429", "error inside a 200", "a proxy's page"],
+    ids=["503", "429", "error inside a 200", "a proxy's page", "a proxy's object", "empty status", "unknown", "null"],
 )
 async def test_a_look_that_fails_is_retryable_and_keeps_the_id(answer: Stream, kind: type[Exception]) -> None:
     kept = Memory("resp_1")
