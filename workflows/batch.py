@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
+from temporalio.exceptions import TimeoutError as NoAnswer
 
 from workflows import policies, steps
 from workflows.batch_contracts import BatchChange, BatchEnd, BatchRetry, BatchState, EndJobs, TendBatch, Tended
@@ -62,15 +63,19 @@ class Batch:
         request = TendBatch(batch=workflow.info().workflow_id, state=state.model_copy(deep=True))
         handle = workflow.start_activity(steps.tend_batch, request, **policies.BATCH)
         changed = asyncio.create_task(workflow.wait_condition(lambda: self._changes != seen or _is_long()))
+        recalled = False
         try:
             await workflow.wait((handle, changed), return_when=asyncio.FIRST_COMPLETED)
             if not handle.done():
-                handle.cancel()  # it answers with how far it came
+                recalled = handle.cancel()  # it answers with how far it came
             tended = await handle
         except ActivityError as error:
             if is_cancelled_exception(error):
                 return Tended(begun=state.begun, spent=state.spent)
-            raise ApplicationError(reason(error), type="BatchFailed", non_retryable=True) from error
+            if not recalled:
+                raise ApplicationError(reason(error), type="BatchFailed", non_retryable=True) from error
+            # What is asked to end is not tried again by Temporal, also if its worker died before it could answer.
+            tended = _last_beat(error) or Tended(begun=state.begun, spent=state.spent)
         finally:
             changed.cancel()
         state.begun, state.spent = tended.begun, tended.spent
@@ -147,6 +152,14 @@ class Batch:
 def _is_long() -> bool:
     """Signals lengthen the history also while the same activity tends the jobs."""
     return workflow.info().is_continue_as_new_suggested()
+
+
+def _last_beat(error: ActivityError) -> Tended | None:
+    """How far a step came that died without an answer."""
+    cause = error.cause
+    if not isinstance(cause, NoAnswer) or not cause.last_heartbeat_details:
+        return None
+    return Tended.model_validate(cause.last_heartbeat_details[0])
 
 
 def again(state: BatchState, retry: BatchRetry) -> None:

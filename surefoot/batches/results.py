@@ -22,12 +22,17 @@ from workflows.contracts import JsonObject, Outcome, Record, Status
 READ_AT_ONCE = 16
 """How many jobs are asked for their ends at the same time."""
 
+GONE = (
+    "job {job} was begun, and the server has it no more: somebody deleted it, or its retention is over. What it did is"
+    " not known; to do the line anew, retry it by its custom_id"
+)
+
 
 class BatchResult(Record):
     """What became of one line.
 
     `state` is `queued` (no job yet), `running` (also while it waits), or `ended`; then there is an `outcome`, unless no
-    job could be started: `error` says why.
+    job could be started, or the server has it no more: `error` says why.
     """
 
     custom_id: str
@@ -46,12 +51,12 @@ class BatchResult(Record):
 async def results(batch: Batch, *, whole: bool = False) -> AsyncIterator[BatchResult]:
     """The results of the lines whose jobs have ended; with `whole` all lines, those too that are not done."""
     state = await batch.state()
-    latest = await _latest(batch.temporal, retried_parts(state))
+    latest = await _latest(batch.temporal, state)
     reading: deque[asyncio.Task[BatchResult]] = deque()
     try:
-        async for line in _lines(batch.temporal, first_parts(state)):
-            now = latest.get(line.number, line)
-            reading.append(asyncio.create_task(_result(batch, now, state)))
+        async for place, first in _placed(_lines(batch.temporal, first_parts(state))):
+            at, line = latest.get(first.number, (place, first))
+            reading.append(asyncio.create_task(_result(batch, line, state, begun=at < state.begun)))
             if len(reading) >= READ_AT_ONCE and _wanted(found := await reading.popleft(), whole):
                 yield found
         while reading:
@@ -80,9 +85,18 @@ def _firsts(state: BatchState) -> int:
     return len(state.parts)
 
 
-async def _latest(temporal: Temporal, parts: Sequence[PartRef]) -> dict[int, BatchLine]:
-    """The last attempt at each line that was tried again."""
-    return {line.number: line async for line in _lines(temporal, parts)}
+async def _latest(temporal: Temporal, state: BatchState) -> dict[int, tuple[int, BatchLine]]:
+    """The last attempt at each line that was tried again, with its place in the batch's order."""
+    firsts = sum(part.lines for part in first_parts(state))
+    again = _placed(_lines(temporal, retried_parts(state)), firsts)
+    return {line.number: (place, line) async for place, line in again}
+
+
+async def _placed(lines: AsyncIterator[BatchLine], start: int = 0) -> AsyncIterator[tuple[int, BatchLine]]:
+    place = start
+    async for line in lines:
+        yield place, line
+        place += 1
 
 
 async def _lines(temporal: Temporal, parts: Sequence[PartRef]) -> AsyncIterator[BatchLine]:
@@ -95,7 +109,7 @@ def _wanted(result: BatchResult, whole: bool) -> bool:
     return whole or result.state == "ended"
 
 
-async def _result(batch: Batch, line: BatchLine, state: BatchState) -> BatchResult:
+async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bool) -> BatchResult:
     given = {"custom_id": line.custom_id, "line": line.number, "attempt": line.attempt, "metadata": line.metadata}
     if line.number in state.refused:
         return BatchResult(**given, state="ended", status="failed", error=state.refused[line.number])
@@ -103,6 +117,8 @@ async def _result(batch: Batch, line: BatchLine, state: BatchState) -> BatchResu
     try:
         outcome = (await fetch_end(batch.temporal, job)).outcome
     except NoSuchJob:
+        if begun:
+            return BatchResult(**given, job=job, state="ended", status="failed", error=GONE.format(job=job))
         return BatchResult(**given, state="queued")
     except JobRunning:
         return BatchResult(**given, job=job, state="running")

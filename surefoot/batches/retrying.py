@@ -7,17 +7,19 @@ hears of one more part.
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
-from temporalio.client import WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from activities.batch_jobs import ENDED, class_of, job_id, jobs_of
 from activities.batch_lines import read_part
 from surefoot.batches.batch import Batch
 from surefoot.batches.results import first_parts, retried_parts
 from surefoot.batches.submitting import put_parts
-from surefoot.errors import JobEnded, WrongValue
+from surefoot.describing import describe
+from surefoot.errors import JobEnded, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
 from workflows import labels
 from workflows.batch import again
@@ -27,10 +29,10 @@ SHOWN = 5
 
 
 class Again(NamedTuple):
-    """A line to be tried again, and how its last job ended."""
+    """A line to be tried again, and how its last job ended; None if the server has that job no more."""
 
     line: BatchLine
-    ended: LineClass
+    ended: LineClass | None
 
 
 async def retry(
@@ -47,7 +49,7 @@ async def retry(
         chosen = await _chosen(batch, state, ends, custom_ids)
         if not chosen:
             return 0
-        await _send(batch, state, chosen)
+        await _send(batch, chosen)
     return len(chosen)
 
 
@@ -63,41 +65,63 @@ async def _chosen(
     batch: Batch, state: BatchState, ends: Mapping[str, LineClass], custom_ids: Collection[str] | None
 ) -> list[Again]:
     latest: dict[int, BatchLine] = {}
+    begun, place = set[int](), 0
     for part in (*first_parts(state), *retried_parts(state)):
         for line in await read_part(batch.temporal, part.id):
             if line.number in latest or custom_ids is None or line.custom_id in custom_ids:
                 latest[line.number] = line
-    if custom_ids is not None:
-        _check(batch, custom_ids, latest.values(), ends)
+                (begun.add if place < state.begun else begun.discard)(line.number)
+            place += 1
     found = [Again(line, ends[job]) for line in latest.values() if (job := job_id(batch.id, line)) in ends]
+    if custom_ids is not None:
+        rest = [line for line in latest.values() if line.number in begun and job_id(batch.id, line) not in ends]
+        found += [Again(line, None) for line in rest if await _is_gone(batch, line)]
+        _check(batch, custom_ids, latest.values(), {each.line.number for each in found})
     return sorted(found, key=lambda each: each.line.number)
 
 
-def _check(
-    batch: Batch, custom_ids: Collection[str], lines: Collection[BatchLine], ends: Mapping[str, LineClass]
-) -> None:
+async def _is_gone(batch: Batch, line: BatchLine) -> bool:
+    """Whether the server has the job of this line no more, which was begun."""
+    try:
+        await describe(batch.temporal, job_id(batch.id, line))
+    except NoSuchJob:
+        return True
+    return False
+
+
+def _check(batch: Batch, custom_ids: Collection[str], lines: Collection[BatchLine], may_go: Collection[int]) -> None:
     known = {line.custom_id for line in lines}
     if missing := sorted(set(custom_ids) - known):
         raise WrongValue(f"batch {batch.id} has no line with custom_id {', '.join(map(repr, missing[:SHOWN]))}")
-    if open_ := [line.custom_id for line in lines if job_id(batch.id, line) not in ends]:
+    if open_ := [line.custom_id for line in lines if line.number not in may_go]:
         raise WrongValue(
             f"the jobs of {', '.join(map(repr, open_[:SHOWN]))} have not ended, so they can't be tried again yet"
         )
 
 
-async def _send(batch: Batch, state: BatchState, chosen: list[Again]) -> None:
+async def _send(batch: Batch, chosen: list[Again]) -> None:
     lines = [each.line.model_copy(update={"attempt": each.line.attempt + 1}) for each in chosen]
     print_ = hashlib.sha256(" ".join(job_id(batch.id, line) for line in lines).encode()).hexdigest()[:16]
-    description = await batch.describe()
-    parts = await put_parts(batch.temporal, description.task_queue, f"{batch.id}/retry-{print_}", lines)
-    word = BatchRetry(id=print_, parts=parts, superseded=dict(Counter(each.ended for each in chosen)))
-    if description.status == WorkflowExecutionStatus.RUNNING:
-        try:
-            await batch.handle().signal("try_again", word)
+    queue = (await batch.describe()).task_queue
+    parts = await put_parts(batch.temporal, queue, f"{batch.id}/retry-{print_}", lines)
+    word = BatchRetry(id=print_, parts=parts, superseded=dict(Counter(each.ended for each in chosen if each.ended)))
+    while not await _heard(batch, word):
+        state = await batch.state()  # as it is now: another retry may have come and gone meanwhile
+        if word.id in state.retries:
             return
-        except JobEnded:
-            state = await batch.state()
-    await _start_again(batch, state, word, description.task_queue)
+        with suppress(WorkflowAlreadyStartedError):  # another retry was faster, and the batch hears this one as well
+            await _start_again(batch, state, word, queue)
+            return
+
+
+async def _heard(batch: Batch, word: BatchRetry) -> bool:
+    """Tell a batch that runs; False if it has ended."""
+    try:
+        with reaching(batch.id):
+            await batch.handle().signal("try_again", word)
+    except JobEnded:
+        return False
+    return True
 
 
 async def _start_again(batch: Batch, state: BatchState, word: BatchRetry, queue: str) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from temporalio.client import Client as Temporal
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
 
 from surefoot.errors import JobConflict, WrongValue
 from surefoot.rpc import reaching
@@ -78,16 +79,20 @@ async def submit(
 
 async def _is_there(temporal: Temporal, id: str, digest: str) -> bool:
     """Whether this very batch was started before. Raises `JobConflict` if the id is taken by something else."""
-    async for run in temporal.list_workflows(f"WorkflowId = '{id}'", limit=1):
-        if run.workflow_type != labels.BATCH_WORKFLOW:
-            raise JobConflict(f"{id} is the id of a {run.workflow_type}: choose another one", ": --id NAME")
-        note = await run.memo_value("batch", None, type_hint=BatchNote)
-        if note is None or note.digest != digest:
-            raise JobConflict(
-                f"batch {id} exists already, of other lines or with other options: choose another id", ": --id NAME"
-            )
-        return True
-    return False
+    try:  # of the server itself: its lists are late, and would not show a batch that was started a moment ago
+        run = await temporal.get_workflow_handle(id).describe()
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND or error.message.startswith("Namespace "):
+            raise
+        return False
+    if run.workflow_type != labels.BATCH_WORKFLOW:
+        raise JobConflict(f"{id} is the id of a {run.workflow_type}: choose another one", ": --id NAME")
+    note = await run.memo_value("batch", None, type_hint=BatchNote)
+    if note is None or note.digest != digest:
+        raise JobConflict(
+            f"batch {id} exists already, of other lines or with other options: choose another id", ": --id NAME"
+        )
+    return True
 
 
 async def put_parts(temporal: Temporal, queue: str, prefix: str, lines: Iterable[BatchLine]) -> list[PartRef]:

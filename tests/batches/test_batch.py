@@ -1,9 +1,12 @@
 """A batch on a real server: every line once, in whatever way its jobs end, and a place for the next one."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 
 from activities.agents import Agent
 from activities.providers.script import Script
@@ -228,6 +231,57 @@ async def test_what_failed_is_tried_again_and_its_attempts_are_kept(host: Host) 
         assert await retry(batch) == 0
         with pytest.raises(WrongValue, match="no line with custom_id 'id-9'"):
             await retry(batch, custom_ids=["id-9"])
+
+
+async def test_two_retries_at_once_of_a_batch_that_has_ended_are_both_done(host: Host) -> None:
+    async with host(WORKER) as client:
+        given = [line.model_copy(update={"agent": "late"}) for line in lines(4)]
+        batch = await submitted(client, "at-once", given)
+        assert (await ended(batch)).failed == 4
+    async with host(WORKER, Agent("late", Script([{"text": "better"}]))) as client:
+        again = [["id-1"], ["id-2"], ["id-3", "id-4"], ["id-1"]]
+        assert await asyncio.gather(*(retry(batch, custom_ids=each) for each in again)) == [1, 1, 2, 1]
+        view = await until(batch.view, lambda view: view.state == "ended" and view.done == 4)
+        found = await rows(results(batch))
+
+    assert (view.failed, view.queued) == (0, 0)
+    assert [(row.attempt, row.answer) for row in found] == [(2, "better")] * 4
+
+
+async def test_a_line_whose_job_was_deleted_is_told_as_such_and_may_be_tried_again(host: Host) -> None:
+    async with host(WORKER) as client:
+        batch = await submitted(client, "deleted", lines(3))
+        assert (await ended(batch)).done == 3
+        await client.temporal.workflow_service.delete_workflow_execution(
+            DeleteWorkflowExecutionRequest(
+                namespace=client.temporal.namespace, workflow_execution=WorkflowExecution(workflow_id="deleted-000002")
+            )
+        )
+        found = await until(lambda: rows(results(batch)), lambda found: found[1].status == "failed")
+        assert [row.state for row in found] == ["ended"] * 3
+        assert found[1].error is not None
+        assert "job deleted-000002 was begun, and the server has it no more" in found[1].error
+        assert await retry(batch, custom_ids=["id-2"]) == 1
+        found = await until(lambda: rows(results(batch)), lambda found: len(found) == 3 and found[1].attempt == 2)
+
+    assert [(row.status, row.attempt) for row in found] == [("complete", 1), ("complete", 2), ("complete", 1)]
+
+
+async def test_submissions_at_once_under_one_id_are_one_batch_and_the_others_hear_of_it(host: Host) -> None:
+    async with host(WORKER) as client:
+        order = BatchOrder(agent="worker")
+        sent = [(lines(3), "x"), (lines(3), "x"), (lines(2), "y")] * 3
+        found = await asyncio.gather(
+            *(submit(client.temporal, client.task_queue, each, order, id="one", digest=d) for each, d in sent),
+            return_exceptions=True,
+        )
+        state = await Batch(client.temporal, "one").state()
+
+    assert [each for each in found if each is True] == [True]
+    own = [each for each, (_, digest) in zip(found, sent, strict=True) if digest == state.digest]
+    others = [each for each, (_, digest) in zip(found, sent, strict=True) if digest != state.digest]
+    assert sorted(own, key=bool) == [False] * (len(own) - 1) + [True]
+    assert {type(each) for each in others} == {JobConflict}
 
 
 async def test_a_spent_budget_stops_new_jobs_and_says_so(host: Host) -> None:

@@ -78,3 +78,20 @@ async def test_a_server_killed_while_a_batch_runs_goes_on_with_it(server: Server
 
     assert (view.done, view.queued) == (40, 0)
     await all_done_once(Client(await server.connect(), task_queue=own_workers.queue), batch, 40)
+
+
+async def test_a_word_to_a_batch_whose_worker_was_killed_is_heard_and_ends_nothing(
+    workers: Workers, client: Client
+) -> None:
+    workers.stop("begin-a", 2)
+    worker = await workers.start()
+    batch = await submitted(client, 4, concurrency=1)
+    await workers.reached("begin-a", 2)
+    await worker.kill()
+    workers.let_go("begin-a")
+    await batch.set_concurrency(2, by="ann")
+    await workers.start()
+    view = await ended(batch)
+
+    assert (view.done, view.queued, view.concurrency) == (4, 0, 2)
+    await all_done_once(client, batch, 4)
