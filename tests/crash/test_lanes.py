@@ -10,7 +10,7 @@ from temporalio.client import Client as Temporal
 from surefoot.batches.batch import Batch
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
-from tests.batch_apis import APIS, StandIn, stand_in
+from tests.batch_apis import StandIn, stand_in
 from tests.batches.lanes import TERMS, Run, ended, settled
 from tests.crash.processes import Workers
 from tests.waiting import Flag
@@ -25,9 +25,11 @@ pytestmark = pytest.mark.crash
 STEPS = ("upload", "uploaded", "create", "created", "look", "results")
 
 
-@pytest.fixture(
-    params=[(api, step) for api in APIS for step in STEPS if api == "openai" or "upload" not in step], ids=str
-)
+# The Chat API goes by the same batches as the Responses API.
+CASES = [(api, step) for api in ("openai", "anthropic") for step in STEPS if api == "openai" or "upload" not in step]
+
+
+@pytest.fixture(params=CASES, ids=["-".join(case) for case in CASES])
 async def held(request: pytest.FixtureRequest) -> AsyncIterator["Held"]:
     api, step = request.param
     async with stand_in(api) as server:
