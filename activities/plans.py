@@ -13,6 +13,7 @@ from activities.any_tool import AnyTool
 from activities.errors import InvalidArguments
 from activities.explain import cut, said
 from activities.policy import evaluate
+from activities.providers.action_schema import NO_ACTION, no_action
 from workflows.contracts import CallPart, CallPlan, Verdict
 from workflows.digest import digest
 from workflows.words import denied_by_policy
@@ -67,6 +68,8 @@ async def plan_call(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -
 
 async def _plan(agent: Agent, call: CallPart, threads: ThreadPoolExecutor) -> CallPlan:
     tool = agent.find_tool(call.tool)
+    if tool is None and call.tool == NO_ACTION and agent.tool_calling == "schema":
+        return CallPlan(call=call.id, kind="invalid", problem=no_action(call.raw or ""))
     if tool is None:
         names = ", ".join(tool.name for tool in agent.all_tools) or "none"
         problem = f"There is no tool {call.tool[:RAW_SHOWN]!r}. Tools that exist: {names}."

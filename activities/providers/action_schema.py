@@ -13,6 +13,20 @@ from activities.providers.protocol import ToolDeclaration
 from workflows.contracts import JsonObject
 
 NAME: Final = "action"
+NO_ACTION: Final = "not_an_action"
+"""The tool in a call that stands for an answer which is no action; no tool of this name is needed, or found."""
+
+TO_CALL: Final = '{"action": {"kind": "tool_call", "tool": "<name>", "arguments": {…}}}'
+TO_ANSWER: Final = '{"action": {"kind": "answer", "answer": …}}'
+QUOTED_CHARS = 200
+
+
+def no_action(written: str) -> str:
+    """What the model is told of an answer that is no action."""
+    return (
+        f"What you wrote is no action, and nothing was done: {written[:QUOTED_CHARS]!r}."
+        f" Write one JSON object and nothing else. To use a tool: {TO_CALL}. To give your final answer: {TO_ANSWER}."
+    )
 
 
 def action_schema(tools: Sequence[ToolDeclaration], answer: JsonObject | None) -> JsonObject:

@@ -1,7 +1,8 @@
 """A model without tool calling, made to work with tools: each of its answers is one action, a JSON object.
 
 It stands in front of an adapter, which is asked for plain text. What the model wrote is sent back as the same JSON, and
-results as messages, so the transcript itself is the same as with any other model.
+results as messages, so the transcript itself is the same as with any other model. What is no action becomes a call that
+can't be made (`NO_ACTION`): the model is told so, and the loop's limits bound it. An error would ask the same again.
 """
 
 import json
@@ -11,8 +12,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from activities.providers.action_schema import NAME, action_schema, constrained
-from activities.providers.errors import MalformedAnswer
+from activities.providers.action_schema import NAME, NO_ACTION, TO_ANSWER, TO_CALL, action_schema, constrained
 from activities.providers.json_text import parse_arguments
 from activities.providers.protocol import Live, ModelRequest, Provider, ToolDeclaration, call_id
 from activities.providers.rendering import result_text
@@ -30,12 +30,11 @@ from workflows.contracts import (
 )
 
 INSTRUCTIONS = """You act by writing one JSON object each time, and nothing else. To use a tool:
-{{"action": {{"kind": "tool_call", "tool": "<name>", "arguments": {{…}}}}}}
+{call}
 You are told its result, and write the next object. To give your final answer:
-{{"action": {{"kind": "answer", "answer": {answer}}}}}
+{answer}
 {tools}"""
 NO_TOOLS = "No tool can be used now: answer."
-QUOTED_CHARS = 200
 
 
 class SchemaMode:
@@ -46,7 +45,7 @@ class SchemaMode:
         self.api = provider.api
 
     async def complete(self, request: ModelRequest) -> Turn:
-        """Ask for one action. Raises `MalformedAnswer` for what is none: a new sample may be."""
+        """Ask for one action."""
         answered = await self._provider.complete(self.asked(request))
         turn = self.read(answered, request)
         if request.live is not None and _ended_well(answered):
@@ -77,7 +76,8 @@ class SchemaMode:
     def _instructions(self, tools: Sequence[ToolDeclaration]) -> str:
         shown = "\n".join(f"- {tool.name}: {tool.description}\n  arguments: {_json(tool.schema)}" for tool in tools)
         answer = f"<JSON that fits {_json(self._answer)}>" if self._answer is not None else '"<text>"'
-        return INSTRUCTIONS.format(answer=answer, tools=f"The tools are:\n{shown}" if tools else NO_TOOLS)
+        told = f"The tools are:\n{shown}" if tools else NO_TOOLS
+        return INSTRUCTIONS.format(call=TO_CALL, answer=TO_ANSWER.replace("…", answer), tools=told)
 
     @staticmethod
     def _read(turn: Turn, number: int) -> Turn:
@@ -93,11 +93,11 @@ class SchemaMode:
         if isinstance(action, dict) and kind == "tool_call" and isinstance(tool := action.get("tool"), str):
             arguments, raw = parse_arguments(action.get("arguments"))
             call = CallPart(id=call_id(number, 0), tool=tool, arguments=arguments, raw=raw)
-            return turn.model_copy(update={"parts": [*thoughts, call], "native": None, "stop": "tool_calls"})
-        raise MalformedAnswer(
-            "the answer is no action, which is one JSON object of the form that the model was told:"
-            f" {turn.text[:QUOTED_CHARS]!r}"
-        )
+        elif turn.text.strip():
+            call = CallPart(id=call_id(number, 0), tool=NO_ACTION, raw=turn.text)
+        else:
+            return turn.model_copy(update={"parts": thoughts, "native": None, "stop": "end"})
+        return turn.model_copy(update={"parts": [*thoughts, call], "native": None, "stop": "tool_calls"})
 
 
 class _ThoughtsAlone:
@@ -120,7 +120,7 @@ def _show(turn: Turn, live: Live) -> None:
     for part in turn.parts:
         if isinstance(part, TextPart):
             live.say("text", part.text)
-        elif isinstance(part, CallPart):
+        elif isinstance(part, CallPart) and part.tool != NO_ACTION:
             live.say("call", part.tool)
 
 
@@ -132,11 +132,14 @@ def _plain(entry: Entry) -> Entry:
         written = "\n".join([*(part.text for part in texts), *actions]) if actions else _answered(entry)
         return entry.model_copy(update={"parts": [TextPart(text=written)], "native": None, "stop": "end"})
     if isinstance(entry, Result):
-        return Message(text=f"Result of {entry.tool} ({entry.call}):\n{result_text(entry)}")
+        about = "" if entry.tool == NO_ACTION else f"Result of {entry.tool} ({entry.call}):\n"
+        return Message(text=f"{about}{result_text(entry)}")
     return entry
 
 
 def _action(call: CallPart) -> str:
+    if call.tool == NO_ACTION and call.raw is not None:
+        return call.raw
     arguments: JsonValue = call.arguments if call.arguments is not None else call.raw
     return _json({NAME: {"kind": "tool_call", "tool": call.tool, "arguments": arguments}})
 

@@ -11,7 +11,6 @@ from activities import json_schema
 from activities.agents import Agent
 from activities.errors import DefinitionError
 from activities.providers.action_schema import action_schema, is_strict
-from activities.providers.errors import MalformedAnswer
 from activities.providers.openai_chat import OpenAIChat
 from activities.providers.protocol import ModelRequest, ToolDeclaration
 from activities.providers.schema_mode import SchemaMode
@@ -231,11 +230,36 @@ async def test_arguments_that_are_no_object_go_back_to_the_model_as_malformed() 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "I will look it up.", "[]", '{"action": {"kind": "answer"}}', '{"action": {"kind": "tool_call"}}', "{"]
+    "text", ["I will look it up.", "[]", '{"action": {"kind": "answer"}}', '{"action": {"kind": "tool_call"}}', "{"]
 )
-async def test_what_is_no_action_is_asked_for_again_and_never_an_answer(text: str) -> None:
-    with pytest.raises(MalformedAnswer, match="no action"):
-        await asked(written(text))
+async def test_what_is_no_action_is_a_call_that_can_not_be_made_and_never_an_answer(text: str) -> None:
+    turn, _ = await asked(written(text), turn=2)
+
+    assert turn.parts == [CallPart(id="c2-1", tool="not_an_action", raw=text)]
+    assert (turn.stop, turn.native) == ("tool_calls", None)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_nothing_written_is_an_empty_answer_for_which_the_loop_has_words(text: str) -> None:
+    turn, _ = await asked(written(text))
+
+    assert (turn.parts, turn.stop) == ([], "end")
+
+
+async def test_what_was_no_action_is_told_as_it_was_written_with_what_was_wrong_behind_it() -> None:
+    transcript: list[Entry] = [
+        Message(text="Past of go?"),
+        Turn(parts=[CallPart(id="c1-1", tool="not_an_action", raw="Let me look.")], stop="tool_calls"),
+        Result(call="c1-1", tool="not_an_action", content="Error: what you wrote is no action", status="error"),
+    ]
+    _, body = await asked(written(answered("went")), transcript)
+
+    told = [(message["role"], message["content"]) for message in body["messages"][1:]]
+    assert told[1] == ("assistant", "Let me look.")
+    assert told[2][0] == "user"
+    assert told[2][1].endswith("what you wrote is no action")
+    assert "not_an_action" not in json.dumps(body["messages"])
+    judge_chat(body)
 
 
 async def test_an_answer_that_was_cut_off_runs_nothing() -> None:
@@ -286,6 +310,55 @@ async def test_a_job_in_schema_mode_uses_its_tools_and_gives_an_answer_of_its_fo
     assert "Give your final answer as one JSON value" not in seen[0].instructions
 
 
+async def run_job(host: Host, replies: list[str], **fields: Any) -> tuple[Any, list[ModelRequest], list[Entry]]:
+    """The outcome of a job whose model writes these, the last one again and again, what it was asked, and all said."""
+    seen: list[ModelRequest] = []
+
+    def reply(asked: ModelRequest) -> dict[str, Any]:
+        seen.append(asked)
+        return {"text": replies[min(len(seen), len(replies)) - 1]}
+
+    agent = Agent("tutor", Script(reply), tools=[conjugate, lookup_rule], tool_calling="schema", **fields)
+    async with host(agent) as client:
+        job = await client.start("tutor", "Past of go?")
+        return await job.outcome(), seen, list(await job.transcript())
+
+
+async def test_the_model_is_told_why_its_answer_was_no_action_and_mends_it(host: Host) -> None:
+    outcome, seen, transcript = await run_job(host, ["I will look it up.", answered("went")])
+
+    assert (outcome.status, outcome.answer) == ("complete", "went")
+    assert kinds(transcript) == "MTRT"
+    assert outcome.usage.failed_attempts == 0
+    said = "\n".join(entry.text for entry in seen[1].transcript if isinstance(entry, Message))
+    assert "What you wrote is no action, and nothing was done: 'I will look it up.'" in said
+    assert '{"action": {"kind": "answer", "answer": …}}' in said
+
+
+async def test_a_model_that_never_writes_an_action_is_stopped_as_no_progress(host: Host) -> None:
+    outcome, seen, _ = await run_job(host, ["I will look it up."])
+
+    assert outcome.status == "no_progress"
+    assert (len(seen), outcome.usage.failed_attempts) == (4, 0)
+    assert outcome.answer is None
+
+
+async def test_a_model_that_writes_other_prose_each_time_is_stopped_by_its_rounds(host: Host) -> None:
+    prose = [f"I will look {number}." for number in range(9)]
+    outcome, seen, _ = await run_job(host, prose, limits=Limits(rounds=4))
+
+    assert outcome.status == "hit_iteration_cap"
+    assert (len(seen), outcome.usage.failed_attempts) == (6, 0)
+
+
+async def test_a_model_that_writes_nothing_fails_by_the_loops_own_count(host: Host) -> None:
+    outcome, seen, _ = await run_job(host, [""])
+
+    assert (outcome.status, outcome.error) == ("model_failure", "the model's answer was empty")
+    assert outcome.usage.failed_attempts == 0
+    assert len(seen) < 4
+
+
 def test_another_way_of_tool_calling_is_refused() -> None:
     with pytest.raises(DefinitionError, match="It is 'native', or 'schema'"):
         Agent("a", "openai-chat:m", tool_calling="json")  # type: ignore[arg-type]
@@ -308,6 +381,7 @@ def sayings(text: str) -> Stream:
     [
         (called("lookup_rule", topic="past"), [("reasoning", "Hm."), ("call", "lookup_rule")]),
         (answered("It is went."), [("reasoning", "Hm."), ("text", "It is went.")]),
+        ("This is no action.", [("reasoning", "Hm.")]),
     ],
 )
 async def test_people_see_thoughts_calls_and_answers_but_never_the_json_of_an_action(
