@@ -131,7 +131,10 @@ class Client:
 
     def job(self, id: str) -> Job:
         """The job of this id; whether it exists is seen when it is asked for something."""
-        return Job(self.temporal, id, answer_within=self.answer_within, copies=self._copies)
+        return self._job(id)
+
+    def _job(self, id: str, since: int = 0) -> Job:
+        return Job(self.temporal, id, answer_within=self.answer_within, copies=self._copies, since=since)
 
     async def reply(
         self,
@@ -168,7 +171,7 @@ class Client:
                 f"job {id} is running: somebody replied just now; steering reaches it",
                 f": surefoot steer {quoted(id)} TEXT",
             ) from None
-        return self.job(id)
+        return self._job(id, carry.entries)
 
     async def fork(
         self,
@@ -204,7 +207,7 @@ class Client:
             if key is None:
                 raise JobConflict(f"job {job} exists already; choose another id for the fork") from None
             await must_be_same(self.temporal, job, print_, key)
-        return self.job(job)
+        return self._job(job, carry.entries)
 
     async def jobs(
         self,

@@ -29,7 +29,10 @@ PAST_THE_END = 2**31
 
 
 class Logbook:
-    """A job on a server, by its id, as far as it is read."""
+    """A job on a server, by its id, as far as it is read.
+
+    `since` is the number of the entry from which on all is new to whoever replied or forked, where that gave the job.
+    """
 
     def __init__(
         self,
@@ -38,9 +41,11 @@ class Logbook:
         *,
         answer_within: timedelta = ANSWER_WITHIN,
         copies: Copies | None = None,
+        since: int = 0,
     ) -> None:
         self._temporal = temporal
         self.id = id
+        self.since = since
         self.answer_within = answer_within
         self._copies = Copies() if copies is None else copies
 

@@ -79,7 +79,7 @@ def report(
 
 
 class Watcher:
-    """One job being followed. `console` is where what is said goes, if anywhere.
+    """One job being followed, from entry `job.since` on. `console` is where what is said goes, if anywhere.
 
     With `answer_follows` the answer is left to whoever prints it behind this, where the same person reads it.
     """
@@ -88,7 +88,7 @@ class Watcher:
         self._job, self._approval, self._console = job, approval, console
         self._answer_follows = answer_follows
         self._live = LiveText(console) if console is not None and has_one_terminal() else None
-        self._told = 0
+        self._told = job.since
         self._looked = time.monotonic()
         self._noted: set[str] = set()
         self.asked: set[tuple[str, str]] = set()

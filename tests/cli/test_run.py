@@ -188,6 +188,20 @@ def test_detach_tells_a_job_found_again_by_its_id_from_a_new_one(shop: Place) ->
     assert (ended.code, ended.out) == (3, "over\n")
 
 
+def test_reply_and_fork_show_what_comes_of_them_and_not_all_that_was_said_before(shop: Place) -> None:
+    first = shop.run("run", "capped", "how many pots?", "--id", "long")
+    reply = shop.run("reply", "long", "and how many cups?")
+    fork = shop.run("fork", "long", "what else?", "--round", "1", "--id", "branch")
+
+    assert "how many pots?" in first.err
+    assert "and how many cups?" in reply.err
+    assert "how many pots?" not in reply.err
+    assert "what else?" in fork.err
+    assert "how many pots?" not in fork.err
+    assert message_of(shop, "branch") == "how many pots?"
+    assert "how many pots?" in shop.run("watch", "long").err
+
+
 def test_reply_goes_on_and_a_running_job_is_steered_instead(shop: Place) -> None:
     shop.run("run", "plain", "one", "--id", "talk")
     reply = shop.run("reply", "talk", "two")
