@@ -8,6 +8,7 @@ SurefootError
 ├── NoSuchSchedule     no schedule of this id
 ├── BadLines           lines of a batch file that can't be jobs; nothing was started
 ├── BatchEnded         something for a running batch was sent to one that has ended
+├── BatchGivenUp       something for a running batch was sent to one that is given up and has not ended yet
 ├── NoSuchRound        a fork of a round that the job does not have, or that is not over
 ├── JobConflict        the id belongs to a job with another input
 ├── ScheduleConflict   the id belongs to another schedule
@@ -77,6 +78,10 @@ class BadLines(SurefootError):
 
 class BatchEnded(SurefootError):
     """The batch has ended."""
+
+
+class BatchGivenUp(SurefootError):
+    """No more jobs of the batch begin, and it has not ended yet."""
 
 
 class NoSuchRound(SurefootError):

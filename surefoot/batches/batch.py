@@ -20,7 +20,7 @@ from activities import batch_jobs
 from activities.batch_jobs import Counts
 from surefoot.asking import ask
 from surefoot.ends import ANSWER_WITHIN
-from surefoot.errors import BatchEnded, JobEnded, NoSuchBatch, NoSuchJob, WrongValue
+from surefoot.errors import BatchEnded, BatchGivenUp, JobEnded, NoSuchBatch, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
 from workflows import labels
@@ -137,7 +137,7 @@ class Batch:
     def handle(self) -> WorkflowHandle[Any, Any]:
         return self.temporal.get_workflow_handle(self.id)
 
-    # --- changing how it runs
+    # --- changing how it runs: what does not give it up raises `BatchGivenUp` once it is, all `BatchEnded` at its end
 
     async def pause(self, *, by: str, reason: str | None = None) -> None:
         """Begin no more jobs; those that run go on."""
@@ -157,8 +157,26 @@ class Batch:
         """Begin no more jobs; those that run may `finish`, are told to `stop`, or are ended now (`cancel`)."""
         await self._change(BatchChange(ending=how, by=by))
 
+    async def must_go_on(self) -> None:
+        """Raises `BatchGivenUp` if no more of its jobs begin though it has not ended yet."""
+        description = await self.describe()
+        if description.status != WorkflowExecutionStatus.RUNNING:
+            return
+        with reaching(self.id):
+            note = await description.memo_value("batch", type_hint=BatchNote)
+        if note.ending is not None:
+            command = f", then lines can be tried again: surefoot batch retry {quoted(self.id)}"
+            raise BatchGivenUp(
+                f"batch {self.id} is given up, so no more of its jobs begin, whatever it is told; it ends when those that"
+                " run have ended",
+                command,
+            )
+
     async def _change(self, change: BatchChange) -> None:
-        await self.describe()
+        if change.ending is None:
+            await self.must_go_on()
+        else:
+            await self.describe()
         try:
             with reaching(self.id):
                 await self.handle().signal("change", change)

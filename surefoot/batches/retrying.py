@@ -41,8 +41,9 @@ async def retry(
     """Try lines again whose jobs ended in one of these ways, or those with these ids; how many there are.
 
     A batch that has ended runs again; one that was cancelled goes on with what it had not begun. Raises `WrongValue`
-    for an id that the batch does not have, or whose job has not ended.
+    for an id that the batch does not have, or whose job has not ended, `BatchGivenUp` while its last jobs run.
     """
+    await batch.must_go_on()
     state = await batch.state()
     with reaching(batch.id):
         ends = await _ends(batch, state, None if custom_ids is not None else kinds)

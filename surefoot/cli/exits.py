@@ -24,6 +24,7 @@ from surefoot.embedded.errors import HomeInUse
 from surefoot.errors import (
     BadLines,
     BatchEnded,
+    BatchGivenUp,
     DecisionRefused,
     JobConflict,
     NoSuchBatch,
@@ -60,7 +61,7 @@ ENDS: dict[Status, int] = {
 
 WRONG = (
     SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
-    WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BadLines, NoSuchSchedule, ScheduleConflict,
+    WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BatchGivenUp, BadLines, NoSuchSchedule, ScheduleConflict,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

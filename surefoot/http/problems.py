@@ -56,6 +56,7 @@ ERRORS: dict[type[errors.SurefootError], Kind] = {
     errors.JobRunning: Kind(409, "job-running", "The job has not ended"),
     errors.JobEnded: ENDED,
     errors.BatchEnded: Kind(409, "batch-ended", "The batch has ended"),
+    errors.BatchGivenUp: Kind(409, "batch-given-up", "The batch is given up"),
     errors.BadLines: Kind(422, "bad-lines", "Lines can't be jobs"),
     errors.TooLarge: Kind(413, "too-large", "Too large"),
     errors.WrongValue: Kind(422, "wrong-value", "No job can have this"),

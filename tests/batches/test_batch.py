@@ -16,7 +16,7 @@ from surefoot.batches.results import BatchResult, results
 from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
-from surefoot.errors import BatchEnded, JobConflict, NoSuchBatch, WrongValue
+from surefoot.errors import BatchEnded, BatchGivenUp, JobConflict, NoSuchBatch, WrongValue
 from tests.conftest import Host
 from tests.waiting import until
 from workflows.batch_contracts import BatchLine, BatchOrder, Budget
@@ -213,6 +213,31 @@ async def test_cancelled_jobs_end_and_what_had_not_begun_never_does(host: Host) 
         assert view.done == 0
         with pytest.raises(BatchEnded, match="surefoot batch retry"):
             await batch.pause(by="ann")
+
+
+async def test_a_batch_that_is_given_up_and_has_not_ended_says_so_whatever_it_is_told(host: Host) -> None:
+    @tool
+    def pay() -> str:
+        return "paid"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "pay"}]}, {"text": "done"}]), tools=[pay])
+    async with host(agent) as client:
+        batch = await submitted(client, "leaving", lines(3), concurrency=2)
+        await until(batch.view, lambda view: view.waiting == 3)
+        await batch.cancel("finish", by="ann")
+        await until(batch.view, lambda view: view.state == "ending")
+        for word in (
+            batch.pause(by="ann"),
+            batch.resume(by="ann"),
+            batch.set_concurrency(7, by="ann"),
+            retry(batch),
+        ):
+            with pytest.raises(BatchGivenUp, match="batch leaving is given up.*: surefoot batch retry leaving"):
+                await word
+        assert (await batch.view()).concurrency == 2
+        await batch.cancel("cancel", by="ann")
+        await ended(batch)
+        assert await retry(batch) == 3
 
 
 async def test_what_failed_is_tried_again_and_its_attempts_are_kept(host: Host) -> None:

@@ -58,6 +58,7 @@ def test_no_two_kinds_have_one_type() -> None:
         (errors.JobEnded("x"), 409, "job-ended"),
         (errors.NoSuchBatch("x"), 404, "no-such-batch"),
         (errors.BatchEnded("x"), 409, "batch-ended"),
+        (errors.BatchGivenUp("x"), 409, "batch-given-up"),
         (errors.BadLines("x", []), 422, "bad-lines"),
         (errors.TooLarge("x"), 413, "too-large"),
         (errors.WrongValue("x"), 422, "wrong-value"),
