@@ -16,6 +16,7 @@ from activities.agents import Agent
 from activities.attempts import Attempt, AttemptOver, took
 from activities.explain import said
 from activities.kept import KeptForModel
+from activities.model_trouble import key_advice, named
 from activities.models import Models
 from activities.providers.advice import setting_advice
 from activities.providers.errors import ContextTooLong, MalformedAnswer, ModelError, RateLimited, TimedOut
@@ -83,7 +84,7 @@ class ModelAsker:
         except Exception as error:
             # An adapter maps what it knows; what it does not must still end after a bounded number of attempts.
             log.exception("unclassified failure of a model call in job %s", attempt.info.workflow_id)
-            await self.fail(attempt, type(error).__name__, said(error), True)
+            await self.fail(attempt, type(error).__name__, named(models[place], error), True)
         if agent.rate is not None:
             self._meter.answered(agent.rate, turn.usage)
         now = datetime.now(UTC).replace(microsecond=0)
@@ -94,7 +95,9 @@ class ModelAsker:
         self, attempt: Attempt, agent: Agent, models: Sequence[Model], place: int, error: ModelError
     ) -> NoReturn:
         """Try again: another model of the list at once, if this one is out of order and there is one."""
-        told, kind = said(error) + setting_advice(error, agent.settings), type(error).__name__
+        model, kind = models[place], type(error).__name__
+        more = setting_advice(error, agent.settings) + key_advice(model, error)
+        told = named(model, error) + more
         if agent.rate is not None and isinstance(error, RateLimited):
             self._meter.refused(agent.rate, error.delay)
             if len(models) == 1:
@@ -103,10 +106,10 @@ class ModelAsker:
                 await attempt.come_later(kind, told, allowed=REFUSALS, delay=min(wait, LONGEST_DELAY))
         if len(models) == 1 or not isinstance(error, OUT_OF_ORDER):
             await self.fail(attempt, kind, told, error.retryable, error.delay)
-        self._stand_ins.fails(models[place], error)
-        attempt.ledger.troubles[str(place)] = f"{kind}: {told}"[:TROUBLE_CHARS]
+        self._stand_ins.fails(model, error)
+        attempt.ledger.troubles[str(place)] = f"{kind}: {said(error)}{more}"[:TROUBLE_CHARS]
         others = self._stand_ins.has_other(models)
-        log.warning("model %s is out of order (%s: %s)%s", shown(models[place]), kind, told, AT_ONCE if others else "")
+        log.warning("model %s is out of order (%s: %s)%s", shown(model), kind, told, AT_ONCE if others else "")
         allowed = self._timing.model_attempts * len(models)
         if others:
             await attempt.fail(kind, told, allowed=allowed, retry=True, delay=NO_TIME)

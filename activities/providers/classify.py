@@ -23,7 +23,7 @@ from activities.providers.errors import (
 )
 from activities.providers.retry_delay import retry_delay
 
-KEY_ADVICE = "check the key in the provider's environment variable and what it may use"
+KEY_ADVICE = "check the key that the worker has in its environment, and what it may use"
 
 
 def classify(failure: Exception, now: datetime | None = None) -> ModelError:

@@ -4,6 +4,7 @@ Bodies go through the SDK's untyped methods: its typed ones would drop or rewrit
 back unchanged. The SDK is imported only when a client is built, since that takes about a second.
 """
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from pydantic import JsonValue
 from activities.providers.batches import print_of
 from activities.providers.classify import classify, classify_answer
 from activities.providers.error_body import read_body, redact
-from activities.providers.errors import MalformedAnswer, Unauthenticated
+from activities.providers.errors import MalformedAnswer, ModelError, NotFound, Unauthenticated
 from activities.providers.json_text import MAX_DEPTH, clean_json
 from activities.providers.sse import Event, answer_of
 from workflows.contracts import JsonObject
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 3600.0  # the activity's own timeout is the one that counts
 CONNECT_SECONDS = 15.0
+VERSION = re.compile(r"/v\d")
 
 Assemble = Callable[[AsyncIterator[Event]], Awaitable[JsonObject]]
 """Puts the events of a streamed answer together into the body of a whole one."""
@@ -109,7 +111,7 @@ class OpenAIConnection:
 
             return await client.post(path, cast_to=httpx2.Response, body=cleaned(body), stream=stream, stream_cls=None)
         except Exception as failure:
-            raise classify(failure) from None
+            raise _with_address(classify(failure), client.base_url) from None
 
     def _ready(self) -> "AsyncOpenAI":
         if isinstance(self._client, Unauthenticated):
@@ -136,6 +138,19 @@ def client_from_environment() -> "AsyncOpenAI | Unauthenticated":
             "OPENAI_API_KEY is not set in the worker's environment; set it, or any word in its place for a server "
             "that needs no key (OPENAI_BASE_URL says which server)"
         )
+
+
+def _with_address(error: ModelError, base: "httpx2.URL") -> ModelError:
+    """The error; of a 404, also which address was asked, where that lacks what most servers have at its end."""
+    if error.status != 404 or not isinstance(error, NotFound) or VERSION.search(base.path):
+        return error
+    port = f":{base.port}" if base.port else ""
+    address = f"{base.scheme}://{base.host}{port}{base.path.rstrip('/')}"  # without a password that may stand in it
+    told = (
+        f"{error} (asked at {address}: most servers of this API have it under /v1, which then belongs at the end of"
+        " OPENAI_BASE_URL)"
+    )
+    return NotFound(told, status=404, delay=error.delay, code=error.code, retryable=error.retryable)
 
 
 def _said(response: "httpx2.Response") -> JsonValue:

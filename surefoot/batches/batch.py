@@ -167,8 +167,8 @@ class Batch:
         if note.ending is not None:
             command = f", then lines can be tried again: surefoot batch retry {quoted(self.id)}"
             raise BatchGivenUp(
-                f"batch {self.id} is given up, so no more of its jobs begin, whatever it is told; it ends when those that"
-                " run have ended",
+                f"batch {self.id} is given up, so no more of its jobs begin, whatever it is told; it ends when those"
+                " that run have ended",
                 command,
             )
 

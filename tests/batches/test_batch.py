@@ -232,7 +232,7 @@ async def test_a_batch_that_is_given_up_and_has_not_ended_says_so_whatever_it_is
             batch.set_concurrency(7, by="ann"),
             retry(batch),
         ):
-            with pytest.raises(BatchGivenUp, match="batch leaving is given up.*: surefoot batch retry leaving"):
+            with pytest.raises(BatchGivenUp, match=r"batch leaving is given up.*: surefoot batch retry leaving"):
                 await word
         assert (await batch.view()).concurrency == 2
         await batch.cancel("cancel", by="ann")

@@ -62,12 +62,13 @@ async def test_a_job_that_is_cancelled_stops_its_response(host: Host, server: Re
 
 
 async def test_an_answer_that_can_not_be_read_is_begun_anew(host: Host, server: ResponsesServer) -> None:
-    server.texts, server.done = ["no action", '{"action": {"kind": "answer", "answer": "done"}}'], True
-    thinker = Agent("thinker", "openai:gpt-5", settings=IN_BACKGROUND, tool_calling="schema")
+    server.texts, server.done = ["more than a turn takes " * 100_000, "done"], True
+    thinker = Agent("thinker", "openai:gpt-5", settings=IN_BACKGROUND)
     async with host(thinker) as client:
         outcome = await asyncio.wait_for((await client.start("thinker", "go")).outcome(), 30)
 
     assert (outcome.status, outcome.answer, server.posts) == ("complete", "done", 2)
+    assert outcome.usage.failed_attempts == 1
 
 
 async def test_what_was_begun_at_one_model_is_not_asked_of_its_stand_in(host: Host, server: ResponsesServer) -> None:
