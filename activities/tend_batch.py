@@ -211,11 +211,14 @@ class _Tending:
     async def _begin(self, most: int) -> None:
         lines = await self._lines.read(self._progress.begun, most)
         order = self._state.order
-        jobs = await asyncio.gather(*(self._begin_one(line, order) for line in lines))
-        for job in jobs:
-            if job is not None:
-                self._fresh[job] = asyncio.create_task(self._listen(job))
-        self._progress = self._progress.model_copy(update={"begun": self._progress.begun + len(lines)})
+        starts = asyncio.gather(*(self._begin_one(line, order) for line in lines))
+        try:
+            await asyncio.shield(starts)
+        finally:  # asked to end meanwhile, too: jobs that are not counted would not be waited for
+            for job in await starts:
+                if job is not None:
+                    self._fresh[job] = asyncio.create_task(self._listen(job))
+            self._progress = self._progress.model_copy(update={"begun": self._progress.begun + len(lines)})
 
     async def _begin_one(self, line: BatchLine, order: BatchOrder) -> str | None:
         try:

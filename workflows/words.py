@@ -46,6 +46,7 @@ HAPPENED = "{result}\n[the tool's own answer was lost; {by} found out that it ha
 EDITED = "[a person edited the arguments of this call"
 CHILD_NOT_STARTED = "The agent {agent} could not be started: {why}. Nothing was executed."
 CHILD_LOST = "What became of the agent {agent} (job {job}) is not known: {why}. What it did may have happened."
+CHILD_UNSURE = "[it ended while these ran, which may or may not have happened: {tools}]"
 CHILD_UNDONE = "[the agent ended before it was done: {summary}]"
 FINDING_CHARS = 1_000
 FINDINGS_TOLD = 20
@@ -99,6 +100,9 @@ def child_said(outcome: Outcome, errand: Errand, job: str) -> tuple[Literal["ok"
     found = [f"{each.tool}: {each.content[:FINDING_CHARS]}" for each in outcome.findings[-FINDINGS_TOLD:]]
     findings = "\n".join(["It had found:", *found]) if found else "It had found nothing."
     text = (outcome.answer or "") if answered else findings
+    unseen = [each.tool for each in outcome.findings if each.content.endswith(INTERRUPTED)]
+    if answered and unseen:  # its caller must not make them once more unknowingly
+        undone = f"{undone}\n{CHILD_UNSURE.format(tools=', '.join(unseen))}".lstrip()
     told = f"{undone}\n{text}" if undone else text
     if len(told) > errand.max_chars:
         cut = f"[cut: {errand.max_chars} of {len(told)} characters are shown; the whole is in job {job}]"

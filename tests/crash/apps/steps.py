@@ -151,9 +151,11 @@ def talk(request: ModelRequest) -> dict[str, Any]:
 
 
 helper = agent("helper", [call("read", key="a")], [call("refund", amount=1)])
+cashier = agent("cashier", [call("charge", amount=1)])
 
 agents = [
     agent("chief", [call("helper", message="go"), call("helper", message="go on")], asks=[helper]),
+    agent("boss", [call("cashier", message="go")], asks=[cashier]),
     agent("reader", [call("read", key="a")]),
     agent("reader-of-two", [call("read", key="a"), call("read", key="b")]),
     agent("charger", [call("charge", amount=1)]),
