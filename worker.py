@@ -45,6 +45,7 @@ from activities.seconds import WORKER_IDLE, read_seconds
 from activities.set_rate import set_rate
 from activities.submit_batch import BatchSubmitter
 from activities.summarize import Summarizer
+from activities.tenant_spending import TenantSpending
 from activities.tend_batch import BatchTender
 from activities.threads import Threads
 from activities.timing import Timing
@@ -137,7 +138,7 @@ async def hosting(
     summarizer = Summarizer(app, servers, transcripts, caller.asker)
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
-    tender = BatchTender()
+    tender = BatchTender(TenantSpending(app.tenant_budgets))
     requests = LaneRequests(app, models, servers, transcripts)
     desk, submitter = LaneDesk(requests, settings.lane_terms), BatchSubmitter(requests)
     returner = BatchReturner(requests, Replies(threads))

@@ -1,4 +1,4 @@
-"""An app: the agents that a Python file defines.
+"""An app: the agents that a Python file defines, and the budgets of tenants.
 
 The file runs anew in every process that loads it, so what it does on import, each worker does.
 """
@@ -12,25 +12,31 @@ import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from activities.agent_tool import AgentTool
 from activities.agents import Agent
 from activities.errors import DefinitionError, UnknownAgent
 from activities.rates import rates_of
+from activities.tenant_budgets import TenantBudget, checked_budgets
 
+T = TypeVar("T")
 OWN_PACKAGES = ("surefoot", "activities", "workflows", "worker")
 
 
 class App:
     """Agents by name. `folder` is where the app file lies: relative paths in it are meant from there."""
 
-    def __init__(self, agents: Iterable[Agent], folder: Path | None = None) -> None:
+    def __init__(
+        self, agents: Iterable[Agent], folder: Path | None = None, *, tenant_budgets: Iterable[TenantBudget] = ()
+    ) -> None:
         self.folder = Path.cwd() if folder is None else folder
         self.agents: dict[str, Agent] = {}
         for agent in _with_those_they_ask(agents):
             if self.agents.setdefault(agent.name, agent) is not agent:
                 raise DefinitionError(f"Two agents have the name {agent.name!r}. Rename one of them.")
         self.rates = rates_of(agent.rate for agent in self.agents.values())
+        self.tenant_budgets = checked_budgets(tenant_budgets)
 
     def agent(self, name: str) -> Agent:
         """The agent of this name; raises `UnknownAgent`."""
@@ -61,13 +67,14 @@ def load_app(path: str | Path) -> App:
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
     module = _run(file)
-    found = list(_agents(module))
+    found = list(_named(module, Agent))
     if not found:
         raise DefinitionError(
             f"{file} defines no agent. Write one at the top level of the file: agent = Agent('name', model='…')."
         )
     _refuse_doubles(file, found)
-    return App((agent for _, agent in found), folder=file.parent)
+    budgets = [budget for _, budget in _named(module, TenantBudget)]
+    return App((agent for _, agent in found), folder=file.parent, tenant_budgets=budgets)
 
 
 def _check_file(file: Path, given: str) -> None:
@@ -107,17 +114,17 @@ def _own_lines(error: BaseException, file: Path) -> str:
     return "".join(traceback.format_list(shown) + traceback.format_exception_only(error)).rstrip()
 
 
-def _agents(module: ModuleType) -> Iterator[tuple[str, Agent]]:
-    """Each agent that the file names at its top level, alone or in a list, once, with its place."""
+def _named(module: ModuleType, kind: type[T]) -> Iterator[tuple[str, T]]:
+    """Each value of this kind that the file names at its top level, alone or in a list, once, with its place."""
     seen: set[int] = set()
     for name, value in vars(module).items():
         values = (
             value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | set) else [value]
         )
-        for agent in values:
-            if isinstance(agent, Agent) and id(agent) not in seen:
-                seen.add(id(agent))
-                yield name, agent
+        for each in values:
+            if isinstance(each, kind) and id(each) not in seen:
+                seen.add(id(each))
+                yield name, each
 
 
 def _refuse_doubles(file: Path, found: list[tuple[str, Agent]]) -> None:

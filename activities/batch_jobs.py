@@ -33,6 +33,9 @@ INCOMPLETE = (
 WAITS = f"{PHASE.name} IN ('waiting', 'paused', 'batched')"
 """Jobs that give their places in the window away: they wait for people, or for a provider batch."""
 
+LATE = timedelta(seconds=5)
+"""Ended jobs are charged when they ended so long ago, since visibility does not show an end at once."""
+
 BATCHED = f"{PHASE.name} = 'batched'"
 ENDED = "ExecutionStatus NOT IN ('Running', 'ContinuedAsNew')"
 _SHORT = ", ".join(f"'{status}'" for status in INCOMPLETE)

@@ -15,8 +15,9 @@ from temporalio.client import AsyncActivityCancelledError, Client, WorkflowHisto
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities import batch_jobs
-from activities.batch_jobs import ENDED, WAITS, Counts
+from activities.batch_jobs import ENDED, LATE, WAITS, Counts
 from activities.batch_lines import Lines
+from activities.tenant_spending import SpentUp, TenantSpending
 from workflows.batch_contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
 from workflows.showing import COST, PHASE, SAVED, TOKENS, UNMEASURED
 
@@ -24,9 +25,6 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """How often the server is asked how the jobs stand."""
-
-LATE = timedelta(seconds=5)
-"""Ended jobs are charged when they ended so long ago, since visibility does not show an end at once."""
 
 FRESH = timedelta(seconds=10)
 """For how long a job that was begun here is listened to; after that visibility knows it."""
@@ -43,9 +41,12 @@ PATIENCE_SECONDS = 30.0
 class BatchTender:
     """The activities that begin and end the jobs of batches."""
 
+    def __init__(self, spending: TenantSpending) -> None:
+        self._spending = spending
+
     @activity.defn
     async def tend_batch(self, request: TendBatch) -> Tended:
-        return await _Tending(activity.client(), request).run()
+        return await _Tending(activity.client(), request, self._spending).run()
 
     @activity.defn
     async def end_jobs(self, request: EndJobs) -> None:
@@ -78,8 +79,9 @@ async def _end(client: Client, job: str, request: EndJobs) -> None:
 class _Tending:
     """One attempt to tend a batch."""
 
-    def __init__(self, client: Client, request: TendBatch) -> None:
+    def __init__(self, client: Client, request: TendBatch, spending: TenantSpending) -> None:
         info = activity.info()
+        self._spending = spending
         self._client, self._batch, self._state = client, request.batch, request.state
         self._queue, self._token = info.task_queue, info.task_token
         before = info.heartbeat_details
@@ -100,6 +102,8 @@ class _Tending:
                 if (end := self._end_of(counts)) is not None:
                     return end
                 await self._beat()
+                if self._may_begin and (spent_up := await self._tenant_spent_up()) is not None:
+                    return self._progress.model_copy(update={"over_budget": spent_up.why, "held_until": spent_up.until})
                 await self._fill()
         except AsyncActivityCancelledError:
             return self._progress
@@ -193,6 +197,19 @@ class _Tending:
         if budget.cost_usd is not None and spent.cost_usd >= budget.cost_usd:
             return f"the budget of ${budget.cost_usd:.2f} is spent (${spent.cost_usd:.2f} used)"
         return None
+
+    async def _tenant_spent_up(self) -> SpentUp | None:
+        """The reached budget of the tenant for whom this batch works; beats go on, since a first look may take long."""
+        tenant = self._state.order.tenant
+        if tenant is None or not self._spending.concerns(tenant):
+            return None
+        looking = asyncio.create_task(self._spending.spent_up(self._client, tenant))
+        try:
+            while not (await asyncio.wait((looking,), timeout=LOOK_SECONDS))[0]:
+                await self._beat()
+        finally:
+            looking.cancel()
+        return looking.result()
 
     # --- beginning jobs
 

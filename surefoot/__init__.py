@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from activities.policy import deny_if as deny_if
     from activities.providers.scripted import Script as Script
     from activities.rates import Rate as Rate
+    from activities.tenant_budgets import TenantBudget as TenantBudget
     from activities.tool_context import ToolContext as ToolContext
     from activities.tools import Tool as Tool
     from activities.tools import tool as tool
@@ -47,6 +48,7 @@ _HOMES = {
     "Recorded": "surefoot.listening",
     "Said": "surefoot.saying",
     "Script": "activities.providers.scripted",
+    "TenantBudget": "activities.tenant_budgets",
     "Tool": "activities.tools",
     "ToolContext": "activities.tool_context",
     "ToolError": "activities.errors",

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from temporalio.client import Client as Temporal
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 
+from surefoot.charging import charged
 from surefoot.describing import describe
 from surefoot.errors import JobConflict, NoSuchJob
 from surefoot.rpc import reaching
@@ -34,7 +35,7 @@ async def start_run(
     with reaching(job):
         await temporal.start_workflow(
             labels.WORKFLOW,
-            start,
+            await charged(temporal, start),
             id=job,
             task_queue=queue,
             id_reuse_policy=reuse,

@@ -288,6 +288,7 @@ def _state(start: JobStart) -> JobState:
             batch=start.batch,
             lane=start.lane,
             lane_until=start.lane_until,
+            charged=start.charged,
         )
     if start.resumed:
         return start.carry
@@ -313,6 +314,7 @@ def _state(start: JobStart) -> JobState:
             "lane": "sync",
             "batched": None,
             "batched_seconds": 0.0,
+            "charged": start.charged,
             "children": [_over(child) for child in start.carry.children],
         }
     )

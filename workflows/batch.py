@@ -5,6 +5,7 @@ says that fewer jobs run than may, in whatever way they ended, and 100,000 lines
 """
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 
 from temporalio import workflow
@@ -19,6 +20,8 @@ from workflows.received import received, unanswered
 
 PACES = (5.0, 15.0, 60.0, 300.0)
 """Seconds until parked jobs are looked at again, growing while nothing happens."""
+
+SOON = timedelta(seconds=1)
 
 
 @workflow.defn(name=BATCH_WORKFLOW, failure_exception_types=FAULTS)
@@ -43,19 +46,33 @@ class Batch:
     async def _done(self) -> bool:
         """One look at the batch; whether it has ended."""
         state = self._state
-        if state.hold is not None and state.ending is None:
-            await workflow.wait_condition(lambda: state.hold is None or state.ending is not None)
+        await self._held()
         if state.ending in ("stop", "cancel"):
             request = EndJobs(batch=workflow.info().workflow_id, how=state.ending)
             await workflow.execute_activity(steps.end_jobs, request, **policies.BATCH)
         seen, ends = self._changes, self._ends
         tended = await self._tend()
         if tended.over_budget is not None and state.ending is None and self._changes == seen:
-            state.hold = tended.over_budget
+            state.hold, state.held_until = tended.over_budget, tended.held_until
             self._show()
         if tended.parked:
             await self._pause(seen, ends)
         return tended.ended
+
+    async def _held(self) -> None:
+        """Until somebody lets it go on, or it is time that it does by itself."""
+        state = self._state
+        while state.hold is not None and state.ending is None:
+            until = state.held_until
+            left = max(until - workflow.now(), SOON) if until else None  # a worker's clock may be behind
+            try:
+                await workflow.wait_condition(self._word_after(self._changes), timeout=left)
+            except TimeoutError:
+                state.hold = state.held_until = None
+                self._show()
+
+    def _word_after(self, seen: int) -> Callable[[], bool]:
+        return lambda: self._changes != seen
 
     async def _tend(self) -> Tended:
         """Look after the jobs until something has to be decided, or somebody has a word."""
@@ -136,7 +153,7 @@ class Batch:
         if change.budget is not None:
             state.budget = change.budget
         if change.hold is not None:
-            state.hold = change.hold or None
+            state.hold, state.held_until = change.hold or None, None
         if change.ending is not None:
             state.ending = change.ending
         self._changes += 1

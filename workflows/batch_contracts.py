@@ -83,6 +83,7 @@ class BatchState(State):
 
     `begun` counts the lines whose jobs were started, in the order of `parts`. `refused` are lines that no job could be
     started for, with what was wrong. `superseded` counts the ended jobs of lines that were tried again, by their ends.
+    A `hold` with a time `held_until` ends by itself.
     """
 
     order: BatchOrder = BatchOrder()
@@ -99,6 +100,7 @@ class BatchState(State):
     retries: list[str] = []
     digest: str = ""
     submitted: datetime
+    held_until: datetime | None = None
 
 
 class BatchNote(Record):
@@ -149,7 +151,7 @@ class TendBatch(Record):
 class Tended(Record):
     """How a batch stands. `parked`: nothing runs and nothing can begin, but some jobs wait.
 
-    `ended`: every line's job has ended. `over_budget` says which limit is reached.
+    `ended`: every line's job has ended. `over_budget` says which limit is reached, `held_until` when that is over.
     """
 
     begun: int
@@ -158,6 +160,7 @@ class Tended(Record):
     parked: bool = False
     ended: bool = False
     over_budget: str | None = None
+    held_until: datetime | None = None
 
 
 class EndJobs(Record):

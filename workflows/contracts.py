@@ -720,7 +720,8 @@ class JobStart(Record):
     A new job, a reply to an ended one (`carry`), a continuation (`resumed`), or a fork: `carry` points at another job's
     transcript, and without a `message` the model goes on from there. A job that works for a call of another one has
     that as its `parent`, the first of the family as its `root`, and may spend what was `lent` to it for this message.
-    Its models are asked as `lane` says; provider batches are waited for until `lane_until`.
+    Its models are asked as `lane` says; provider batches are waited for until `lane_until`. A `charged` job writes
+    down what it spent where budgets look for it: only if the server is known to have a place for that.
     """
 
     agent: str
@@ -739,6 +740,7 @@ class JobStart(Record):
     batch: BatchPlace | None = None
     lane: Lane = "sync"
     lane_until: datetime | None = None
+    charged: bool = False
 
 
 class Finding(Record):
@@ -937,6 +939,7 @@ class JobState(State):
     batched: Batched | None = None
     batched_seconds: float = 0.0
     late: list[int] = []
+    charged: bool = False
 
 
 class JobEnd(Record):

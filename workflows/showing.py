@@ -82,8 +82,8 @@ class Board:
     def show_end(self, status: str) -> None:
         self._ended = True
         changes: list[SearchAttributeUpdate[Any]] = [PHASE.value_set("ended"), STATUS.value_set(status)]
-        if self._state.batch is not None:
-            spent = self._state.overall.usage
+        if self._state.batch is not None or self._state.charged:
+            spent = self._state.message.usage  # what was spent before a reply stands with the run before it
             changes += [COST.value_set(spent.cost_usd), TOKENS.value_set(spent.tokens)]
             changes += [UNMEASURED.value_set(spent.unmeasured)] if spent.unmeasured else []
             changes += [SAVED.value_set(spent.saved_usd)] if spent.saved_usd else []

@@ -126,7 +126,7 @@ async def _heard(batch: Batch, word: BatchRetry) -> bool:
 
 
 async def _start_again(batch: Batch, state: BatchState, word: BatchRetry, queue: str) -> None:
-    state = state.model_copy(update={"ending": None, "hold": None}, deep=True)
+    state = state.model_copy(update={"ending": None, "hold": None, "held_until": None}, deep=True)
     again(state, word)
     await batch.temporal.start_workflow(
         labels.BATCH_WORKFLOW,

@@ -17,6 +17,7 @@ from temporalio.client import (
     ScheduleState,
 )
 
+from surefoot.charging import charged
 from surefoot.errors import ScheduleConflict, WrongValue
 from surefoot.priorities import checked_priority
 from surefoot.schedules.reaching import reaching_schedule
@@ -93,13 +94,17 @@ class Schedules:
             print=print_,
         )
         wanted = TemporalSchedule(
-            action=_action(id, start, self._task_queue, priority, weight),
+            action=_action(id, await self._charged(start), self._task_queue, priority, weight),
             spec=terms.spec(),
             policy=terms.policy(),
             state=ScheduleState(paused=paused, note=f"created by {start.by}" if start.by else None),
         )
         await self._create(id, wanted, note)
         return self[id]
+
+    async def _charged(self, start: JobStart) -> JobStart:
+        with reaching_schedule("?"):
+            return await charged(self._temporal, start)
 
     async def _create(self, id: str, wanted: TemporalSchedule, note: ScheduleNote) -> None:
         with reaching_schedule(id):
