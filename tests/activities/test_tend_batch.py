@@ -9,6 +9,7 @@ from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
 from activities import batch_jobs
+from activities.tenant_spending import TenantSpending
 from activities.tend_batch import _Tending
 from workflows.batch_contracts import BatchLine, BatchState, PartRef, TendBatch
 
@@ -33,7 +34,7 @@ async def test_jobs_that_are_being_begun_when_it_is_asked_to_end_are_counted(mon
 
     async def tend() -> int:
         state = BatchState(parts=[PartRef(id="part", lines=5)], submitted=datetime.now(UTC))
-        tending = _Tending(cast(Client, None), TendBatch(batch="batch", state=state))
+        tending = _Tending(cast(Client, None), TendBatch(batch="batch", state=state), TenantSpending())
         monkeypatch.setattr(tending, "_lines", Lines())
         monkeypatch.setattr(tending, "_listen", lambda _job: asyncio.sleep(0))
         beginning = asyncio.create_task(tending._begin(3))
