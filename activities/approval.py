@@ -32,7 +32,9 @@ class Approval(Asking):
         try:
             super().__init__(**given)
         except ValidationError as error:
-            raise DefinitionError(f"Approval({_shown(given)}) can't be used: {faults_of(error, 'Approval')}.") from None
+            raise DefinitionError(
+                f"Approval({_shown(given)}) can't be used: {faults_of(error, 'Approval', Approval)}."
+            ) from None
 
     @model_validator(mode="after")
     def _holds_together(self) -> "Approval":

@@ -123,7 +123,7 @@ class _Checker:
         try:
             given = GivenLine.model_validate_json(raw)
         except ValidationError as error:
-            return BadLine(number, faults_of(error, "the line").replace("at line 1 column", "at column"))
+            return BadLine(number, faults_of(error, "the line", GivenLine).replace("at line 1 column", "at column"))
         problem = self._problem(given)
         if problem is None and (first := self._seen.setdefault(_print(given.custom_id), number)) != number:
             problem = f"custom_id {given.custom_id!r} stands in line {first} already; each line needs its own"

@@ -34,6 +34,7 @@ from surefoot.settings import read_settings
 from surefoot.texts import marks, quoted
 from surefoot.times import until
 from workflows.contracts import JobView, Limits
+from workflows.faults import worded
 
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_ID_BYTES = 1000
@@ -90,7 +91,7 @@ def limits_from(texts: tuple[str, ...]) -> Limits | None:
         return Limits.model_validate(values) if values else None
     except ValidationError as error:
         first = error.errors()[0]
-        raise click.UsageError(f"--limit {first['loc'][0]}={first['input']}: {first['msg']}") from None
+        raise click.UsageError(f"--limit {first['loc'][0]}={first['input']}: {worded(first)}") from None
 
 
 def input_from(text: str | None) -> str:

@@ -23,6 +23,7 @@ from surefoot.http.people import Person
 from surefoot.http.problems import problem_of
 from surefoot.job import Job
 from workflows.contracts import Decision, Resolution
+from workflows.faults import worded
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -69,7 +70,7 @@ def _checked(kind: type[W], **given: Any) -> W:
         return kind(**given)
     except ValidationError as error:
         fault = error.errors()[0]
-        raise DecisionRefused("NotAllowed", f"nothing was decided: {fault['loc'][0]}: {fault['msg']}") from None
+        raise DecisionRefused("NotAllowed", f"nothing was decided: {fault['loc'][0]}: {worded(fault)}") from None
 
 
 async def _send(request: Request, job: Job, word: Word, person: Person) -> Response:

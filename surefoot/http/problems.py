@@ -18,6 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from surefoot import errors
 from workflows.contracts import Decided
+from workflows.faults import worded
 
 log = logging.getLogger(__name__)
 
@@ -206,7 +207,7 @@ def _not_json(media_type: str | None) -> Problem:
 def invalid_request(found: Any) -> Problem:
     """What pydantic found wrong with a request, without the values: they may be secrets, and large."""
     faults = [
-        Fault(where=".".join(str(part) for part in each["loc"])[:WHERE_CHARS], what=str(each["msg"]))
+        Fault(where=".".join(str(part) for part in each["loc"])[:WHERE_CHARS], what=worded(each))
         for each in found[:FAULTS]
     ]
     return Problem(

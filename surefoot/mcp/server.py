@@ -4,14 +4,17 @@ import functools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from pydantic import ValidationError
 from pydantic_core import to_json
 from temporalio.service import RPCError
 
 from surefoot.client import Client
 from surefoot.errors import SurefootError
 from surefoot.mcp.tools import Deciding, Document, Reading, Working
+from workflows.faults import faults_of
 
 INSTRUCTIONS = (
     "Surefoot runs AI agents as durable jobs. start_job returns at once; follow a job with job_status. A job that is"
@@ -23,6 +26,21 @@ STOPS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_
 DECIDES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
 
 
+class _Server(MCPServer):
+    """Tells a program of arguments that its tool can't take as Surefoot tells everybody."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            told = f"{name} was not called: {faults_of(error.__cause__, 'the arguments')}"
+            raise ToolError(told) from error.__cause__
+
+
 def create_server(
     client: Client, *, by: str, roles: Sequence[str] = (), decides: bool = False, agents: Sequence[str] = ()
 ) -> MCPServer:
@@ -31,7 +49,7 @@ def create_server(
     Its client is told which `agents` there are, where that is known: jobs of others are refused.
     """
     known = f" The agents are: {', '.join(sorted(agents))}." if agents else ""
-    server = MCPServer("surefoot", instructions=INSTRUCTIONS + known, log_level="WARNING")
+    server = _Server("surefoot", instructions=INSTRUCTIONS + known, log_level="WARNING")
     reading, working = Reading(client), Working(client, by, agents)
     for read in (reading.job_status, reading.job_transcript, reading.list_jobs, reading.list_inbox):
         _add(server, read, READS)

@@ -67,9 +67,9 @@ def test_fields_of_another_form_are_named_in_the_words_of_every_other_record() -
 
     assert str(raised.value) == (
         "Approval(quorum='many', aprovers=['finance'], on_timeout='never', approvers=[1]) can't be used:"
-        " approvers.0: Input should be a valid string; quorum: Input should be a valid integer, unable to parse string"
-        " as an integer; on_timeout: Input should be 'wait', 'deny', 'fail' or 'escalate';"
-        " aprovers: Extra inputs are not permitted."
+        " approvers.0: it has to be a text; quorum: it has to be a whole number;"
+        " on_timeout: it has to be 'wait', 'deny', 'fail' or 'escalate'; aprovers: there is no such field, but allowed,"
+        " approvers, quorum, self_approval, expires, on_timeout, escalate_to, remind, risk."
     )
 
 

@@ -55,8 +55,14 @@ def test_lines_are_numbered_as_an_editor_does_and_empty_ones_are_none() -> None:
         (b'{"custom_id": 7, "input": "go"}', "custom_id"),
         (b'{"custom_id": "", "input": "go"}', "custom_id"),
         (b'{"custom_id": "a", "input": ""}', "input"),
-        (b'{"custom_id": "a", "input": "go", "modell": "x"}', "modell"),
-        (b'{"custom_id": "a", "input": "go", "limits": {"round": 1}}', "limits.round"),
+        (
+            b'{"custom_id": "a", "input": "go", "modell": "x"}',
+            "modell: there is no such field, but custom_id, input, agent, ",
+        ),
+        (
+            b'{"custom_id": "a", "input": "go", "limits": {"round": 1}}',
+            "limits.round: there is no such field, but rounds, ",
+        ),
         (b'{"custom_id": "a", "input": "go", "agent": "no name"}', "agent 'no name' can't be a name"),
         (b'{"custom_id": "a\\u0000", "input": "go"}', "characters that can't be printed"),
         (b'{"custom_id": "a", "input": "\\ud800"}', "unexpected end of hex escape at column 36"),

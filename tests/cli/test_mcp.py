@@ -122,12 +122,15 @@ async def test_a_program_is_told_which_agents_there_are_and_a_job_of_no_agent_is
         instructions = client.instructions or ""
         unknown = await client.call_tool("start_job", {"agent": "nobody", "message": "x", "id": "mcp-nobody"})
         empty = await client.call_tool("start_job", {"agent": "plain", "message": "", "id": "mcp-empty"})
+        wrong = await client.call_tool("job_status", {"jop": "mcp-empty", "wait_seconds": "long"})
         started = [await client.call_tool("job_status", {"job": job}) for job in ("mcp-nobody", "mcp-empty")]
 
     assert "The agents are: bank, boss, " in instructions
     assert unknown.is_error
     assert said(unknown).startswith("There is no agent 'nobody'. The app has: bank, boss, ")
     assert empty.is_error
+    assert said(empty) == "start_job was not called: message: it has to have at least 1 character"
+    assert said(wrong) == "job_status was not called: job: it is missing; wait_seconds: it has to be a number"
     assert [status.is_error for status in started] == [True, True]
 
 

@@ -118,10 +118,10 @@ def test_limits_are_read_by_name() -> None:
     [
         ("round=3", "--limit round=3: write NAME=VALUE with NAME one of rounds, tool_calls, tokens, seconds, cost_usd"),
         ("rounds", "--limit rounds: write NAME=VALUE with NAME one of rounds, tool_calls, tokens, seconds, cost_usd"),
-        ("rounds=-1", "--limit rounds=-1: Input should be greater than or equal to 0"),
-        ("rounds=1.5", "--limit rounds=1.5: Input should be a valid integer"),
-        ("rounds=", "--limit rounds=: Input should be a valid integer"),
-        ("seconds=nan", "--limit seconds=nan: Input should be greater than or equal to 0"),
+        ("rounds=-1", "--limit rounds=-1: it has to be 0 or more"),
+        ("rounds=1.5", "--limit rounds=1.5: it has to be a whole number"),
+        ("rounds=", "--limit rounds=: it has to be a whole number"),
+        ("seconds=nan", "--limit seconds=nan: it has to be 0 or more"),
     ],
 )
 def test_a_limit_that_is_none_says_why(limit: str, said: str) -> None:

@@ -174,8 +174,8 @@ async def test_a_request_that_is_not_valid_is_not_repeated_to_who_sent_it(nobody
         answer = await asked.post("/api/v1/jobs", json={"agent": "a", "message": {"secret": "hunter2"}, "x": "hunter2"})
 
     assert [(fault["where"], fault["what"]) for fault in answer.json()["faults"]] == [
-        ("body.message", "Input should be a valid string"),
-        ("body.x", "Extra inputs are not permitted"),
+        ("body.message", "it has to be a text"),
+        ("body.x", "there is no such field"),
     ]
     assert "hunter2" not in answer.text
 
@@ -199,7 +199,7 @@ async def test_a_body_with_any_number_of_unknown_fields_is_refused_in_no_time_an
         took = time.process_time() - before
 
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:surefoot:problem:invalid-request")
-    assert answer.json()["detail"] == "body: Value error, it has 100000 fields; those that are known: token"
+    assert answer.json()["detail"] == "body: it has 100000 fields; those that are known: token"
     assert len(answer.content) < 1_000
     assert took < 1.0  # each told by itself took seconds, in which nobody else was answered
 

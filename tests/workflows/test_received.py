@@ -33,13 +33,13 @@ def test_one_word_is_read() -> None:
         ([GOOD, GOOD], "a decision is one JSON object, and 2 values came; nothing was executed"),
         ([{**GOOD, "expires": 5, "ask": 1}], "this is no decision: it has ask, expires, which no decision has; "
          "its fields are call, digest, choice, arguments, text, by, roles, grant; nothing was executed"),
-        ([{"call": "c1-1"}], "this is no decision: digest: Field required; choice: Field required; "
+        ([{"call": "c1-1"}], "this is no decision: digest: it is missing; choice: it is missing; "
          "nothing was executed"),
-        ([{**GOOD, "choice": "yes"}], "this is no decision: choice: Input should be 'approve', 'answer' or 'deny'; "
+        ([{**GOOD, "choice": "yes"}], "this is no decision: choice: it has to be 'approve', 'answer' or 'deny'; "
          "nothing was executed"),
-        ([{**GOOD, "call": 1}], "this is no decision: call: Input should be a valid string; nothing was executed"),
-        ([RawValue(Payload())], "this is no decision: value: Input should be a valid dictionary or instance of "
-         "Decision; nothing was executed"),
+        ([{**GOOD, "call": 1}], "this is no decision: call: it has to be a text; nothing was executed"),
+        ([RawValue(Payload())], "this is no decision: value: it has to be a JSON object; "
+         "nothing was executed"),
     ],
 )  # fmt: skip
 def test_anything_else_is_refused_with_what_is_wrong(sent: list[Any], why: str) -> None:
