@@ -15,6 +15,8 @@ from activities.rendering import well_formed
 from activities.shown import Shown
 
 URI_CHARS = 1_000
+WRAPPER = "result"
+"""Structured content is an object, so the official SDK makes `{"result": value}` of any other; its text stays bare."""
 
 
 class _Result(Protocol):
@@ -67,15 +69,27 @@ def _binary(what: str, mime: str | None, data: str) -> tuple[str, str]:
 
 
 def _repeated(result: _Result) -> bool:
-    """Whether one of the texts is the structured content: servers send both, for older clients."""
-    return any(_as_json(block.text) == result.structured_content for block in result.content if block.type == "text")
+    """Whether the texts say what the structured content is: servers send both, for older clients."""
+    texts = [block.text for block in result.content if block.type == "text"]
+    content = result.structured_content
+    if any(_says(text, content) for text in texts):
+        return True
+    if not isinstance(content, dict) or content.keys() != {WRAPPER}:
+        return False
+    value = content[WRAPPER]
+    if isinstance(value, list) and value and len(value) == len(texts):  # a text for each item
+        return all(_says(text, item) for text, item in zip(texts, value, strict=True)) or _says(texts[0], value)
+    return any(_says(text, value) for text in texts)
 
 
-def _as_json(text: str) -> Any:
+def _says(text: str, value: Any) -> bool:
+    """Whether the text is this value: itself, or as JSON. They are compared as JSON: to Python `True` equals 1."""
+    if text == value:
+        return True
     try:
-        return json.loads(text)
+        return json.dumps(json.loads(text), sort_keys=True) == json.dumps(value, sort_keys=True)
     except (ValueError, RecursionError):
-        return None
+        return False
 
 
 def errors(result: _Result) -> str:
