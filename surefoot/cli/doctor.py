@@ -19,7 +19,7 @@ from activities.errors import DefinitionError
 from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.doctor_mcp import reached_servers
-from surefoot.cli.doctor_models import model_problems, shown_models
+from surefoot.cli.doctor_models import WHERE, model_problems, shown_models
 from surefoot.cli.doctor_webhooks import webhook_problem
 from surefoot.cli.documents import emit
 from surefoot.cli.pages import print_table
@@ -112,16 +112,29 @@ def _app(named: str | None) -> tuple[App | None, list[Finding]]:
         loaded = load(Path(named))
     except DefinitionError as error:
         return None, [Finding("app", False, str(error), "mend the app file")]
-    agents = [finding for agent in loaded.agents.values() for finding in _models(loaded, agent)]
+    agents = models_of(loaded)
     webhooks = [_webhooks(agent) for agent in loaded.agents.values() if agent.webhooks]
     return loaded, [Finding("app", True, str(Path(named))), *agents, *webhooks]
 
 
-def _models(app: App, agent: Agent) -> list[Finding]:
-    """Can each of the agent's models be had with what this environment holds?"""
-    what = f"agent {agent.name}"
-    problems = [Finding(what, False, seen, remedy) for seen, remedy in model_problems(app, agent)]
-    return problems or [Finding(what, True, shown_models(agent))]
+def models_of(app: App) -> list[Finding]:
+    """Can each agent's models be had with what this environment holds? What it lacks is told once, with all agents."""
+    found: list[Finding] = []
+    lacking: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for agent in app.agents.values():
+        problems = list(model_problems(app, agent))
+        if not problems:
+            found.append(Finding(f"agent {agent.name}", True, shown_models(agent)))
+        for seen, remedy in problems:
+            if remedy.endswith(WHERE):
+                names, things = lacking.setdefault(remedy, ({}, {}))
+                names[agent.name] = things[seen] = None
+            else:
+                found.append(Finding(f"agent {agent.name}", False, seen, remedy))
+    for remedy, (names, things) in lacking.items():
+        what = f"{'agent' if len(names) == 1 else 'agents'} {', '.join(names)}"
+        found.append(Finding(what, False, "; ".join(things), remedy))
+    return found
 
 
 def _webhooks(agent: Agent) -> Finding:

@@ -17,6 +17,9 @@ from surefoot.cli.models import check_models
 Problem = tuple[str, str]
 """What was seen, and what to do about it."""
 
+WHERE = "where the worker runs"
+"""The end of a remedy for an environment: it helps all agents at once."""
+
 APPENDED: Mapping[str, tuple[str, ...]] = {
     "anthropic": ("/v1", "/messages"),
     "openai": ("/chat/completions", "/responses"),
@@ -74,7 +77,7 @@ def _address(model: str, environment: Mapping[str, str]) -> Problem | None:
     if ending := next((each for each in APPENDED[prefix] if parts.path.rstrip("/").endswith(each)), None):
         return (
             f"{model}, but {variable} ends with {ending}, which is put behind it once more",
-            f"export {variable} without {ending} where the worker runs",
+            f"export {variable} without {ending} {WHERE}",
         )
     return None
 
@@ -85,9 +88,9 @@ def _without_password(address: str) -> str:
 
 def _missing(model: str) -> Problem | None:
     if (extra := missing_extra(model)) is not None:
-        return f"{model}, but {extra} is not installed", f"pip install '{extra}' where the worker runs"
+        return f"{model}, but {extra} is not installed", f"pip install '{extra}' {WHERE}"
     if (key := missing_key(model)) is not None:
-        return f"{model}, but {key} is not set", f"export {key}=… where the worker runs"
+        return f"{model}, but {key} is not set", f"export {key}=… {WHERE}"
     return None
 
 
@@ -99,7 +102,7 @@ def _unsendable(model: str, environment: Mapping[str, str]) -> Problem | None:
         return None
     return (
         f"{model}, but {variable} holds a line break or another character that no key has",
-        f"export {variable} without it where the worker runs",
+        f"export {variable} without it {WHERE}",
     )
 
 

@@ -9,6 +9,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.models import EXTRAS
 from activities.providers.scripted import Script
+from surefoot.cli.doctor import Finding, models_of
 from surefoot.cli.doctor_models import model_problems, shown_models
 from workflows.contracts import Limits
 
@@ -126,3 +127,18 @@ def test_a_script_that_is_not_there_is_told() -> None:
 
     assert "nowhere.json" in told
     assert remedy == "mend the agent's model"
+
+
+def test_a_key_that_several_agents_lack_is_told_once_with_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    app = App([Agent("one", GPT), Agent("two", CLAUDE), Agent("three", [CLAUDE, GPT, CHAT])])
+
+    assert models_of(app) == [
+        Finding("agent two", True, CLAUDE),
+        Finding(
+            "agents one, three",
+            False,
+            f"{GPT}, but OPENAI_API_KEY is not set; {CHAT}, but OPENAI_API_KEY is not set",
+            "export OPENAI_API_KEY=… where the worker runs",
+        ),
+    ]
