@@ -141,6 +141,8 @@ class _Tending:
     async def _settle(self, until: datetime) -> None:
         """Charge the jobs that ended before `until` and were not charged yet."""
         spent = self._progress.spent
+        if spent.until is not None and until <= spent.until:
+            return  # what came before was charged to the last moment: going back would charge it twice
         query = f"{batch_jobs.jobs_of(self._batch)} AND {ENDED} AND CloseTime < '{until.isoformat()}'"
         if spent.until is not None:
             query += f" AND CloseTime >= '{spent.until.isoformat()}'"

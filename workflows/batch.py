@@ -57,7 +57,9 @@ class Batch:
             self._show()
         if tended.parked:
             await self._pause(seen, ends)
-        return tended.ended
+        # With a word that came meanwhile there may be more lines than the step knew of.
+        begun_all = state.begun >= sum(part.lines for part in state.parts)
+        return tended.ended and (begun_all or state.ending is not None)
 
     async def _held(self) -> None:
         """Until somebody lets it go on, or it is time that it does by itself."""
@@ -160,7 +162,8 @@ class Batch:
         self._show()
 
     def _try_again(self, retry: BatchRetry) -> None:
-        if retry.id not in self._state.retries:
+        known = self._state.retries
+        if retry.id not in known and retry.seen in (None, len(known)):
             again(self._state, retry)
             self._changes += 1
             self._show()

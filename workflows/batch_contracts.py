@@ -134,11 +134,16 @@ class BatchChange(Record):
 
 
 class BatchRetry(Record):
-    """Lines of a batch that are tried again, with what became of their jobs; `id` makes it harmless twice."""
+    """Lines of a batch that are tried again, with what became of their jobs; `id` makes it harmless twice.
+
+    `seen` is how many retries the batch had had when these were chosen: if there was another one since, which may have
+    some of the same lines, this one has no effect.
+    """
 
     id: str
     parts: list[PartRef]
     superseded: dict[LineClass, int]
+    seen: int | None = None
 
 
 class TendBatch(Record):

@@ -744,10 +744,13 @@ class JobStart(Record):
 
 
 class Finding(Record):
+    """What a call brought. `unknown`: it was started, and nobody saw its end."""
+
     call: str
     tool: str
     content: str
     is_error: bool = False
+    unknown: bool = False
 
 
 class NotDone(Record):

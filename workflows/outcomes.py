@@ -43,6 +43,7 @@ def note_result(state: JobState, result: Result) -> None:
             tool=cut(result.tool, NAME_BYTES),
             content=cut(result.content, FINDING_BYTES),
             is_error=result.is_error,
+            **({"unknown": True} if result.status == "unknown" else {}),
         )
         state.findings = [*state.findings, finding][-FINDINGS_KEPT:]
 
@@ -87,7 +88,7 @@ def outcome(
         answer=cut(answer, ANSWER_BYTES) if answer else answer,
         output=output,
         findings=state.findings,
-        requires_human=status not in NEEDS_NOBODY,
+        requires_human=status not in NEEDS_NOBODY or any(finding.unknown for finding in state.findings),
         summary=summary(status, spent.rounds, spent.usage.tool_calls, error),
         not_done=state.not_done,
         usage=spent.usage,

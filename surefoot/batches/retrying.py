@@ -4,7 +4,9 @@ Which jobs ended badly is asked of the server, and the lines come from where the
 hears of one more part.
 """
 
-import hashlib
+import asyncio
+import itertools
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -17,15 +19,17 @@ from activities.batch_jobs import ENDED, class_of, job_id, jobs_of
 from activities.batch_lines import read_part
 from surefoot.batches.batch import Batch
 from surefoot.batches.results import first_parts, retried_parts
-from surefoot.batches.submitting import put_parts
+from surefoot.batches.submitting import put_part, put_parts
 from surefoot.describing import describe
 from surefoot.errors import JobEnded, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
 from workflows import labels
 from workflows.batch import again
-from workflows.batch_contracts import BatchLine, BatchRetry, BatchState, LineClass
+from workflows.batch_contracts import BatchLine, BatchRetry, BatchState, LineClass, PartRef
 
 SHOWN = 5
+LOOK_SECONDS = 0.2
+PATIENCE_SECONDS = 10.0
 
 
 class Again(NamedTuple):
@@ -43,15 +47,15 @@ async def retry(
     A batch that has ended runs again; one that was cancelled goes on with what it had not begun. Raises `WrongValue`
     for an id that the batch does not have, or whose job has not ended, `BatchGivenUp` while its last jobs run.
     """
-    await batch.must_go_on()
-    state = await batch.state()
-    with reaching(batch.id):
-        ends = await _ends(batch, state, None if custom_ids is not None else kinds)
-        chosen = await _chosen(batch, state, ends, custom_ids)
-        if not chosen:
-            return 0
-        await _send(batch, chosen)
-    return len(chosen)
+    while True:
+        await batch.must_go_on()
+        state = await batch.state()
+        with reaching(batch.id):
+            ends = await _ends(batch, state, None if custom_ids is not None else kinds)
+            chosen = await _chosen(batch, state, ends, custom_ids)
+            if not chosen or await _send(batch, state, chosen):
+                return len(chosen)
+        # Another retry came first, perhaps of some of these lines: choose again.
 
 
 async def _ends(batch: Batch, state: BatchState, kinds: Collection[LineClass] | None) -> dict[str, LineClass]:
@@ -100,19 +104,39 @@ def _check(batch: Batch, custom_ids: Collection[str], lines: Collection[BatchLin
         )
 
 
-async def _send(batch: Batch, chosen: list[Again]) -> None:
-    lines = [each.line.model_copy(update={"attempt": each.line.attempt + 1}) for each in chosen]
-    print_ = hashlib.sha256(" ".join(job_id(batch.id, line) for line in lines).encode()).hexdigest()[:16]
+async def _send(batch: Batch, state: BatchState, chosen: list[Again]) -> bool:
+    """Whether the batch takes these lines, which were chosen when it stood like this."""
     queue = (await batch.describe()).task_queue
-    parts = await put_parts(batch.temporal, queue, f"{batch.id}/retry-{print_}", lines)
-    word = BatchRetry(id=print_, parts=parts, superseded=dict(Counter(each.ended for each in chosen if each.ended)))
-    while not await _heard(batch, word):
-        state = await batch.state()  # as it is now: another retry may have come and gone meanwhile
-        if word.id in state.retries:
-            return
-        with suppress(WorkflowAlreadyStartedError):  # another retry was faster, and the batch hears this one as well
-            await _start_again(batch, state, word, queue)
-            return
+    if (place := await _place(batch, len(state.retries), queue)) is None:
+        return False
+    lines = [each.line.model_copy(update={"attempt": each.line.attempt + 1}) for each in chosen]
+    parts = [PartRef(id=place, lines=0), *await put_parts(batch.temporal, queue, place, lines)]
+    ended = dict(Counter(each.ended for each in chosen if each.ended))
+    word = BatchRetry(id=place.rpartition("/")[2], parts=parts, superseded=ended, seen=len(state.retries))
+    if not await _heard(batch, word):
+        state = await batch.state()
+        if word.seen == len(state.retries):
+            with suppress(WorkflowAlreadyStartedError):
+                await _start_again(batch, state, word, queue)
+    return word.id in (await batch.state()).retries
+
+
+async def _place(batch: Batch, before: int, queue: str) -> str | None:
+    """The place behind so many retries, for this one alone; None if another one has taken it.
+
+    A batch that has ended is started again from what it was: two that did so at once would lose each other's lines.
+    Whoever took the place and was not seen again within `PATIENCE_SECONDS` gives it up.
+    """
+    for number in itertools.count():
+        place = f"{batch.id}/retry-{before}.{number}"
+        if await put_part(batch.temporal, queue, place, []):
+            return place
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            if len((await batch.state()).retries) > before:
+                return None
+            await asyncio.sleep(LOOK_SECONDS)
+    raise AssertionError("unreachable: there is always another place")
 
 
 async def _heard(batch: Batch, word: BatchRetry) -> bool:

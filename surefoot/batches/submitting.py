@@ -101,7 +101,7 @@ async def put_parts(temporal: Temporal, queue: str, prefix: str, lines: Iterable
 
     async def put(part: str, held: list[BatchLine]) -> None:
         try:
-            await _put_part(temporal, queue, part, held)
+            await put_part(temporal, queue, part, held)
         finally:
             places.release()
 
@@ -114,8 +114,8 @@ async def put_parts(temporal: Temporal, queue: str, prefix: str, lines: Iterable
     return refs
 
 
-async def _put_part(temporal: Temporal, queue: str, part: str, lines: list[BatchLine]) -> None:
-    """Put lines with the server, unless they are there."""
+async def put_part(temporal: Temporal, queue: str, part: str, lines: list[BatchLine]) -> bool:
+    """Put lines with the server; False if the part is there."""
     try:
         await temporal.start_workflow(
             labels.BATCH_PART,
@@ -126,7 +126,8 @@ async def _put_part(temporal: Temporal, queue: str, part: str, lines: list[Batch
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
         )
     except WorkflowAlreadyStartedError:
-        return
+        return False
+    return True
 
 
 def _parts(lines: Iterable[BatchLine]) -> Iterable[list[BatchLine]]:

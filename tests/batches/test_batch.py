@@ -8,6 +8,7 @@ import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 
+from activities import batch_jobs
 from activities.agents import Agent
 from activities.providers.script import Script
 from activities.tools import tool
@@ -258,14 +259,14 @@ async def test_what_failed_is_tried_again_and_its_attempts_are_kept(host: Host) 
             await retry(batch, custom_ids=["id-9"])
 
 
-async def test_two_retries_at_once_of_a_batch_that_has_ended_are_both_done(host: Host) -> None:
+async def test_retries_at_once_of_a_batch_that_has_ended_are_all_done(host: Host) -> None:
     async with host(WORKER) as client:
         given = [line.model_copy(update={"agent": "late"}) for line in lines(4)]
         batch = await submitted(client, "at-once", given)
         assert (await ended(batch)).failed == 4
     async with host(WORKER, Agent("late", Script([{"text": "better"}]))) as client:
-        again = [["id-1"], ["id-2"], ["id-3", "id-4"], ["id-1"]]
-        assert await asyncio.gather(*(retry(batch, custom_ids=each) for each in again)) == [1, 1, 2, 1]
+        again = [["id-1"], ["id-2"], ["id-3", "id-4"]]
+        assert await asyncio.gather(*(retry(batch, custom_ids=each) for each in again)) == [1, 1, 2]
         view = await until(batch.view, lambda view: view.state == "ended" and view.done == 4)
         found = await rows(results(batch))
 
@@ -290,6 +291,22 @@ async def test_a_line_whose_job_was_deleted_is_told_as_such_and_may_be_tried_aga
         found = await until(lambda: rows(results(batch)), lambda found: len(found) == 3 and found[1].attempt == 2)
 
     assert [(row.status, row.attempt) for row in found] == [("complete", 1), ("complete", 2), ("complete", 1)]
+
+
+async def test_retries_at_once_that_share_a_line_count_it_once(host: Host) -> None:
+    async with host(WORKER) as client:
+        given = [line.model_copy(update={"agent": "late"}) for line in lines(3)]
+        batch = await submitted(client, "shared", given)
+        assert (await ended(batch)).failed == 3
+    async with host(WORKER, Agent("late", Script([{"text": "better"}]))) as client:
+        both = (["id-1", "id-2"], ["id-2", "id-3"])
+        await asyncio.gather(*(retry(batch, custom_ids=each) for each in both), return_exceptions=True)
+        await ended(batch)
+        await retry(batch)  # whose lines were not all to be had, comes again
+        view = await ended(batch)
+        counts = await batch_jobs.count(client.temporal, batch.id)
+    assert (view.done, view.failed, view.incomplete, view.queued, view.lines) == (3, 0, 0, 0, 3)
+    assert view.spent.jobs == counts.ended  # each is charged once
 
 
 async def test_submissions_at_once_under_one_id_are_one_batch_and_the_others_hear_of_it(host: Host) -> None:

@@ -74,7 +74,8 @@ def test_findings_are_what_tools_or_people_said(status: ResultStatus, kept: bool
     state = JobState(agent="a")
     note_result(state, result("text", status))
 
-    assert state.findings == ([Finding(call="c1-1", tool="look", content="text", is_error=is_error)] if kept else [])
+    finding = Finding(call="c1-1", tool="look", content="text", is_error=is_error, unknown=status == "unknown")
+    assert state.findings == ([finding] if kept else [])
 
 
 def test_the_last_findings_are_kept_each_cut_where_it_is_long() -> None:
