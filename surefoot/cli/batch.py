@@ -13,11 +13,12 @@ from surefoot.batches.retrying import retry as try_again
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch, opened_batch
 from surefoot.cli.batch_lanes import lanes
-from surefoot.cli.batch_pages import counted, print_batch, print_batches
+from surefoot.cli.batch_pages import print_batch, print_batches
 from surefoot.cli.batch_submit import submit
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.output import say, write_json
 from surefoot.cli.session import NoJobs, app_option, json_option, session
+from workflows.counting import counted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -118,7 +119,9 @@ def retry(
         async with session(app) as opened:
             found = await opened_batch(opened, batch_id)
             count = await try_again(found, kinds or ("failed", "incomplete"), custom_ids or None)
-        emit({"batch": batch_id, "again": count}) if as_json else say(f"{batch_id}: {counted(count)} to be tried again")
+        emit({"batch": batch_id, "again": count}) if as_json else say(
+            f"{batch_id}: {counted(count, 'line')} to be tried again"
+        )
 
     exits.run(work())
 
@@ -160,7 +163,8 @@ def resume(batch_id: str, budget_usd: float | None, budget_tokens: int | None, a
 @app_option
 def concurrency(batch_id: str, number: int, app: str | None) -> None:
     """Let NUMBER jobs run at a time from now on."""
-    _send(batch_id, app, lambda found: found.set_concurrency(number, by=me()), f"runs {number} jobs at a time")
+    runs = f"runs {counted(number, 'job')} at a time"
+    _send(batch_id, app, lambda found: found.set_concurrency(number, by=me()), runs)
 
 
 @batch.command()

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from surefoot.batches import BatchView
 from surefoot.cli.pages import age, err, out, print_table
+from workflows.counting import counted
 
 KINDS = ("queued", "running", "waiting", "batched", "done", "incomplete", "failed")
 SAID = {"waiting": "waiting for a person", "batched": "waiting for a provider batch"}
@@ -26,7 +27,7 @@ STYLES = {
 def print_batch(view: BatchView) -> None:
     """One batch, in a few lines."""
     page = out()
-    page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {counted(view.lines)}"))
+    page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {counted(view.lines, 'line')}"))
     page.print(counts(view))
     if view.hold:
         page.print(Text(f"held: {view.hold}; go on with: surefoot batch resume {view.batch}", "yellow"))
@@ -47,11 +48,6 @@ def print_batches(views: Sequence[BatchView]) -> None:
     print_table(table)
 
 
-def counted(lines: int) -> str:
-    """So many lines, in words."""
-    return f"{lines:,} line" if lines == 1 else f"{lines:,} lines"
-
-
 def counts(view: BatchView) -> Text:
     """How many lines are in which state; those that are in none are left out."""
     shown = [(kind, getattr(view, kind)) for kind in KINDS]
@@ -61,13 +57,13 @@ def counts(view: BatchView) -> Text:
 
 def spent(view: BatchView) -> str:
     used = view.spent
-    text = f"${used.cost_usd:.4f}, {used.tokens:,} tokens"
+    text = f"${used.cost_usd:.4f}, {counted(used.tokens, 'token')}"
     if used.saved_usd:
         text += f", ${used.saved_usd:.4f} saved"
     if used.unmeasured:
-        text += f", {used.unmeasured:,} requests unmeasured"
+        text += f", {counted(used.unmeasured, 'request')} unmeasured"
     if view.rate:
-        text += f"; {view.rate:g} jobs a minute"
+        text += f"; {counted(view.rate, 'job')} a minute"
     if view.left_seconds:
         text += f", about {_minutes(view.left_seconds)} left"
     return text

@@ -15,7 +15,6 @@ from surefoot.batches.checking import Checked, reading
 from surefoot.batches.files import NO_AGENT
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch
-from surefoot.cli.batch_pages import counted
 from surefoot.cli.documents import emit
 from surefoot.cli.models import check_agents
 from surefoot.cli.output import say
@@ -25,6 +24,7 @@ from surefoot.cli.starting import Start
 from surefoot.settings import Settings, read_settings
 from surefoot.texts import marks
 from workflows.batch_contracts import BatchOrder
+from workflows.counting import counted
 
 SHOWN = 20
 LANES = ("sync", "flex", "batch", "auto")
@@ -143,7 +143,7 @@ def _check_agents(found: Checked, agent: str | None, model: str | None, settings
 def _checked(found: Checked, agent: str | None, only_check: bool, as_json: bool) -> int:
     if as_json:
         emit({"good": found.good, "bad": found.bad_count})
-    say(f"{counted(found.good)} can be jobs, {found.bad_count:,} can't; nothing was started")
+    say(f"{counted(found.good, 'line')} can be jobs, {found.bad_count:,} can't; nothing was started")
     if agent is None and any(line.problem == NO_AGENT for line in found.bad):
         say("give all that name no agent one: --agent NAME")
     if found.bad and not only_check:

@@ -22,6 +22,7 @@ from workflows.contracts import (
     Outcome,
     Pending,
 )
+from workflows.counting import counted
 from workflows.words import DONE
 
 STATE_STYLES = {"running": "cyan", "waiting": "yellow", "paused": "magenta", "ended": "dim"}
@@ -150,7 +151,8 @@ def print_job(view: JobView, others: Sequence[JobView] = ()) -> None:
     _print_head(view)
     console = out()
     console.print(
-        f"{view.rounds} rounds, {view.tool_calls} tool calls, {view.usage.tokens} tokens, {cost(view)};"
+        f"{counted(view.rounds, 'round')}, {counted(view.tool_calls, 'tool call')},"
+        f" {counted(view.usage.tokens, 'token')}, {cost(view)};"
         f" history: {view.history_events} events, {view.history_bytes} bytes"
     )
     for decided in view.decided:
