@@ -22,9 +22,9 @@ from bench.command import machine
 from bench.processes import memory_of, own_peak_bytes, seconds_of
 from bench.report import Target
 from bench.server import Running, running
+from surefoot.batches import results
 from surefoot.batches.batch import Batch
 from surefoot.batches.checking import Checked, reading
-from surefoot.batches.results import results
 from surefoot.batches.submitting import put_parts, submit
 from surefoot.client import Client
 from workflows.batch_contracts import BatchLine, BatchOrder

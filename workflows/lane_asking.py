@@ -20,6 +20,7 @@ PATIENCE = timedelta(hours=26)
 """How long a provider batch is waited for without a deadline: providers take a day, and collecting its time."""
 
 LATE_KEPT = 50
+TELLS_ITS_BATCH = "fallback-tells-batch"
 
 
 class LaneFailed(Exception):
@@ -108,6 +109,8 @@ class LaneAsking:
         self._state.batched_seconds += (workflow.now() - batched.since).total_seconds()
         if reply is None:
             self._state.late = [*self._state.late, batched.turn][-LATE_KEPT:]
+            # No provider batch wakes the batch of a job that goes on without it.
+            self._state.has_waited |= workflow.patched(TELLS_ITS_BATCH)
         self._state.batched = self._reply = None
         self._desk.show()
         return reply

@@ -9,13 +9,15 @@ from surefoot.batches.batch import Batch, BatchView
 from surefoot.batches.checking import Checked, reading
 from surefoot.batches.files import BadLine
 from surefoot.batches.listing import list_batches
+from surefoot.batches.results import BatchResult, results
+from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import submit
 from surefoot.errors import BadLines, WrongValue
 from surefoot.texts import marks, named
 from workflows.batch_contracts import BatchOrder, Budget
 from workflows.contracts import Lane, Limits
 
-__all__ = ["BadLine", "Batch", "BatchView", "Batches", "Budget"]
+__all__ = ["BadLine", "Batch", "BatchResult", "BatchView", "Batches", "Budget", "results", "retry"]
 
 SHOWN = 20
 

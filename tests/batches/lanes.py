@@ -1,11 +1,18 @@
-"""Batches of jobs in the batch lane, on a worker that asks the stand-in of a provider's batch API."""
+"""Batches of jobs in the batch lane, on a worker that asks the stand-in of a provider's batch API.
 
+Whoever waits for a batch is told its end: tests that ask for a view over and over keep the server busy with that.
+"""
+
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
 from activities.agents import Agent
+from activities.apps import App
+from activities.models import Models
 from surefoot.batches.batch import Batch
 from surefoot.batches.results import BatchResult, results
 from surefoot.batches.submitting import submit
@@ -19,6 +26,18 @@ from workflows.lane_contracts import LANE_WORKFLOW, PROVIDER_BATCH, LaneState, L
 
 TERMS = LaneTerms(quiet=0.3, longest_look=1.0, poll=0.1, longest_poll=0.5, settle=0.5, pause=0.3, longest_pause=1.0)
 SETTINGS = replace(QUICK, lane_terms=TERMS)
+
+ASKED: ContextVar[StandIn] = ContextVar("asked")
+"""The server that workers ask that are started in this context."""
+
+
+class ModelsOfStandIn(Models):
+    """In place of a worker's `Models` where several workers of one process ask servers of their own, side by side."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app)
+        server = ASKED.get()
+        self._built[server.api] = server.provider()
 
 
 @dataclass
@@ -80,7 +99,7 @@ async def running(host: Host, server: StandIn, *agents: Agent, terms: LaneTerms 
 
 async def ended(batch: Batch) -> list[BatchResult]:
     """The results of a batch that has ended."""
-    await until(batch.view, lambda view: view.state == "ended", seconds=90)
+    await asyncio.wait_for(batch.handle().result(), 90)
     return [row async for row in results(batch)]
 
 

@@ -1,5 +1,6 @@
 """A request in the batch lane is the request that is sent alone, for every kind of agent and every round."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -8,7 +9,7 @@ from activities.agents import Agent
 from activities.tools import tool
 from stand_ins.books import Body
 from tests.batch_apis import APIS, StandIn, stand_in
-from tests.batches.lanes import ended, running
+from tests.batches.lanes import Run, ended, running
 from tests.conftest import Host
 from workflows.contracts import JsonObject
 
@@ -43,18 +44,22 @@ async def test_the_same_jobs_send_the_same_bodies_in_either_lane(host: Host, ser
     server.books.answer = lambda body: server.calling() if has_tools(body) and not has_results(body) else answer(body)
     agents = [Agent(name, server.model, **fields) for name, fields in AGENTS.items()]  # type: ignore[arg-type]
     async with running(host, server, *agents) as run:
-        for name in AGENTS:
-            await ended(await run.submit(f"alone-{name}", 1, agent=name, lane="sync"))
+        await all_done(run, "sync")
         alone = set(server.books.billed)
         assert server.books.batches == []
         server.books.billed.clear()
         server.books.alone.clear()
-        for name in AGENTS:
-            await ended(await run.submit(f"batch-{name}", 1, agent=name))
+        await all_done(run, "batch")
 
     assert set(server.books.billed) == alone
     assert len(alone) > len(AGENTS)
     assert server.books.alone == []
+
+
+async def all_done(run: Run, lane: str) -> None:
+    """A job of each agent, side by side."""
+    batches = [await run.submit(f"{lane}-{name}", 1, agent=name, lane=lane) for name in AGENTS]
+    await asyncio.gather(*map(ended, batches))
 
 
 def has_tools(body: Body) -> bool:

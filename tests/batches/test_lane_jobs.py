@@ -98,6 +98,19 @@ async def test_a_job_whose_time_is_over_asks_at_once_and_pays_for_both_answers(h
     assert after.cost_usd == pytest.approx(before.cost_usd * 1.5)
 
 
+async def test_a_batch_hears_of_the_end_of_its_last_job_that_waits_no_longer(
+    host: Host, server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workflows.batch.PACES", (3600.0,))
+    async with running(host, server, worker(server)) as run:
+        batch = await run.submit("fallback", 1, within=6.0)
+        await until(batch.view, lambda view: view.batched == 1)
+        await until(batch.describe, lambda seen: not seen.raw_description.pending_activities)
+        (row,) = await ended(batch)
+
+    assert (row.status, len(server.books.alone)) == ("complete", 1)
+
+
 async def test_a_cancelled_job_ends_at_once_and_its_answer_is_in_the_lanes_books(host: Host, server: StandIn) -> None:
     async with running(host, server, worker(server)) as run:
         batch = await run.submit("off", 1)

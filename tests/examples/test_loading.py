@@ -18,7 +18,14 @@ APPS = {
     "research.py": "research",
     "support_desk.py": "support",
 }
-PARTS = {"models.py", "grammar_pupil.py", "grammar_score.py", "grammar_server.py", "overnight_reader.py"}
+PARTS = {
+    "models.py",
+    "grammar_pupil.py",
+    "grammar_score.py",
+    "grammar_server.py",
+    "overnight_lane.py",
+    "overnight_reader.py",
+}
 
 
 def test_the_examples_are_all_tested_here() -> None:
