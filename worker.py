@@ -37,6 +37,7 @@ from activities.lanes import terms_from
 from activities.mcp.servers import McpServers
 from activities.models import Models
 from activities.payloads import BadKeys
+from activities.queue_desk import QueueDesk
 from activities.rate_meter import RateMeter
 from activities.replies import Replies
 from activities.run_tool import ToolRunner
@@ -53,6 +54,7 @@ from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
 from workflows.batch import Batch
 from workflows.batch_part import BatchPart
+from workflows.job_queue import JobQueue
 from workflows.lane import Lane
 from workflows.lane_contracts import LaneTerms
 from workflows.model_rate import ModelRate
@@ -66,7 +68,7 @@ CONNECT_SECONDS = 30.0
 BROKEN, WRONG_USE, NO_SERVER = 1, 2, 5
 LEAVING_SECONDS = 3.0
 OURS = ("workflows", "activities", "surefoot")
-WORKFLOWS = (AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch, ModelRate)
+WORKFLOWS = (AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch, ModelRate, JobQueue)
 """All that a worker hosts, and that a replay has to know."""
 
 
@@ -139,6 +141,7 @@ async def hosting(
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
     tender = BatchTender(TenantSpending(app.tenant_budgets))
+    queues = QueueDesk(app.queues)
     requests = LaneRequests(app, models, servers, transcripts)
     desk, submitter = LaneDesk(requests, settings.lane_terms), BatchSubmitter(requests)
     returner = BatchReturner(requests, Replies(threads))
@@ -158,6 +161,8 @@ async def hosting(
             notifier.deliver_notice,
             tender.tend_batch,
             tender.end_jobs,
+            queues.enter_queue,
+            queues.look_at_queue,
             desk.hand_in,
             desk.look_at_lane,
             submitter.submit_batch,

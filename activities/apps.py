@@ -1,4 +1,4 @@
-"""An app: the agents that a Python file defines, and the budgets of tenants.
+"""An app: the agents that a Python file defines, its queues, and the budgets of tenants.
 
 The file runs anew in every process that loads it, so what it does on import, each worker does.
 """
@@ -17,6 +17,7 @@ from typing import TypeVar
 from activities.agent_tool import AgentTool
 from activities.agents import Agent
 from activities.errors import DefinitionError, UnknownAgent
+from activities.queues import Queue, queues_of
 from activities.rates import rates_of
 from activities.tenant_budgets import TenantBudget, checked_budgets
 
@@ -28,7 +29,12 @@ class App:
     """Agents by name. `folder` is where the app file lies: relative paths in it are meant from there."""
 
     def __init__(
-        self, agents: Iterable[Agent], folder: Path | None = None, *, tenant_budgets: Iterable[TenantBudget] = ()
+        self,
+        agents: Iterable[Agent],
+        folder: Path | None = None,
+        *,
+        tenant_budgets: Iterable[TenantBudget] = (),
+        queues: Iterable[Queue] = (),
     ) -> None:
         self.folder = Path.cwd() if folder is None else folder
         self.agents: dict[str, Agent] = {}
@@ -37,6 +43,7 @@ class App:
                 raise DefinitionError(f"Two agents have the name {agent.name!r}. Rename one of them.")
         self.rates = rates_of(agent.rate for agent in self.agents.values())
         self.tenant_budgets = checked_budgets(tenant_budgets)
+        self.queues = queues_of(queues)
 
     def agent(self, name: str) -> Agent:
         """The agent of this name; raises `UnknownAgent`."""
@@ -74,7 +81,8 @@ def load_app(path: str | Path) -> App:
         )
     _refuse_doubles(file, found)
     budgets = [budget for _, budget in _named(module, TenantBudget)]
-    return App((agent for _, agent in found), folder=file.parent, tenant_budgets=budgets)
+    queues = [queue for _, queue in _named(module, Queue)]
+    return App((agent for _, agent in found), folder=file.parent, tenant_budgets=budgets, queues=queues)
 
 
 def _check_file(file: Path, given: str) -> None:

@@ -47,7 +47,7 @@ class _Noted(ActivityInboundInterceptor):
 
 async def until_idle(client: Client, task_queue: str, noted: Activity, seconds: float) -> None:
     """Return when no step ran for `seconds` and no job of this queue is running (those that wait for people do not)."""
-    busy = f"{PHASE.name} IN ('running', 'batched')"  # a provider batch is polled by the worker
+    busy = f"{PHASE.name} IN ('running', 'batched', 'queued')"  # a provider batch is polled by the worker
     running = f"TaskQueue = '{task_queue}' AND ExecutionStatus = 'Running' AND {busy}"
     while True:
         await asyncio.sleep(max(1.0, seconds - noted.idle_for()))

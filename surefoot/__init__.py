@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from activities.policy import ask_if as ask_if
     from activities.policy import deny_if as deny_if
     from activities.providers.scripted import Script as Script
+    from activities.queues import Queue as Queue
     from activities.rates import Rate as Rate
     from activities.tenant_budgets import TenantBudget as TenantBudget
     from activities.tool_context import ToolContext as ToolContext
@@ -44,6 +45,7 @@ _HOMES = {
     "McpServer": "activities.mcp.server",
     "Outcome": "workflows.contracts",
     "OutcomeUnknown": "activities.errors",
+    "Queue": "activities.queues",
     "Rate": "activities.rates",
     "Recorded": "surefoot.listening",
     "Said": "surefoot.saying",

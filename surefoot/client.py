@@ -23,10 +23,11 @@ from surefoot.job import Job
 from surefoot.leaving import let_threads_finish_at_exit
 from surefoot.lists import JobFilter, JobRow, list_jobs
 from surefoot.priorities import checked_priority
+from surefoot.queues import Queues
 from surefoot.schedules import Schedules
 from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.starting import digest, must_be_same, replied, reply_mark, request_print, start_run, started_alike
-from surefoot.texts import agent_name, checked, marks, named, quoted
+from surefoot.texts import agent_name, checked, marks, named, queue_name, quoted
 from workflows import labels
 from workflows.batch_contracts import LineClass
 from workflows.contracts import JobStart, Limits
@@ -73,6 +74,11 @@ class Client:
         return Schedules(self.temporal, self.task_queue)
 
     @property
+    def queues(self) -> Queues:
+        """The app file's named queues: how they stand, and changing them while they run."""
+        return Queues(self.temporal, self.task_queue)
+
+    @property
     def batches(self) -> Batches:
         """Many jobs from one file."""
         return Batches(self.temporal, self.task_queue)
@@ -93,13 +99,15 @@ class Client:
         delay: timedelta | None = None,
         priority: int | None = None,
         weight: float | None = None,
+        queue: str | None = None,
     ) -> Job:
         """Start a job, or find the one that was started under the same `id` with the same agent and message.
 
         An idempotency `key`, in place of an `id`, finds the job that was started with it and with all else the same.
         `limits` changes the fields that it was given; the agent's own stay for the others. `delay` lets the job begin
         later. `tenant` is for whom the job works, `tags` are words to find it by. Where workers are short,
-        `priority` 1 goes before 5, and tenants get shares by `weight` (docs/queues.md). Raises `JobConflict` if the id
+        `priority` 1 goes before 5, and tenants get shares by `weight`; in a named `queue` of the app file
+        the job begins when it has a place there (docs/queues.md). Raises `JobConflict` if the id
         belongs to another job, `TooLarge` if the message is over 1 MB, `WrongValue` for an agent, tenant, tag,
         priority or weight that can't be.
         """
@@ -113,6 +121,7 @@ class Client:
             total=total,
             model=model,
             **marks(tenant, tags),
+            **({"queue": queue_name(queue)} if queue is not None else {}),
         )
         if key is not None:
             job = f"{agent}-{digest(agent, key)[:20]}"

@@ -58,6 +58,10 @@ class NoSuchSchedule(SurefootError):
     """There is no schedule of this id."""
 
 
+class NoSuchQueue(SurefootError):
+    """No job was started in a queue of this name."""
+
+
 class NumberedProblem(Protocol):
     """A line of a file, from 1, and what is wrong with it."""
 

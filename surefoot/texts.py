@@ -36,6 +36,13 @@ def agent_name(name: str) -> str:
     return name
 
 
+def queue_name(name: str) -> str:
+    """The name of a queue, if there can be one of that name: whether there is, workers know. Raises `WrongValue`."""
+    if not NAME.fullmatch(name):
+        raise WrongValue(f"no queue can be called {name[:200]!r}: their names have 1 to 64 letters, digits, - and _")
+    return name
+
+
 def marks(tenant: str | None, tags: Sequence[str]) -> dict[str, Any]:
     """The fields of a start that lists find it by, as far as they were given. Raises `WrongValue`."""
     if isinstance(tags, str):

@@ -12,7 +12,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
-from workflows import policies, steps
+from workflows import policies, queueing, steps
 from workflows.contracts import (
     AgentSpec,
     CallState,
@@ -28,6 +28,7 @@ from workflows.contracts import (
     Message,
     Outcome,
     Pending,
+    QueuePlace,
     ReadSegment,
     Resolution,
     Result,
@@ -89,6 +90,7 @@ class AgentJob:
             await self._desk.settled()
         await self._desk.settled()  # a job is cancelled once: what that cut short is waited for now
         await self._tell_batch()
+        await queueing.leave(self._state)
         return self._end(end)
 
     def _has_message(self) -> bool:
@@ -125,8 +127,19 @@ class AgentJob:
             self._state.spec = spec
             if not self._start.resumed:
                 self._allow(spec)
+        if refusal := await self._enter_queue():
+            return outcome(self._state, "failed", error=refusal)
         self._loop = Loop(self._state, self._state.spec, self._transcript, self._gate, self._desk)
         return await self._loop.run()
+
+    async def _enter_queue(self) -> str | None:
+        """Wait for its place; why there is none, if so."""
+        try:
+            return await queueing.enter(self._state, self._desk)
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return reason(error)
 
     @staticmethod
     async def _load_agent(request: LoadAgent) -> AgentSpec:
@@ -245,6 +258,13 @@ class AgentJob:
                 self._loop.lanes.take(reply)
 
     @workflow.signal
+    def begin(self, *refusal: object) -> None:
+        """The job's queue has a place for it, or says why not."""
+        if (place := self._state.queue) is not None and not place.begun:
+            place.refusal = str(refusal[0]) if refusal else None
+            place.begun = not refusal
+
+    @workflow.signal
     def stop(self, *by: object) -> None:
         self._state.stop_by = _name(by)
         self._state.paused = False
@@ -289,6 +309,7 @@ def _state(start: JobStart) -> JobState:
             lane=start.lane,
             lane_until=start.lane_until,
             charged=start.charged,
+            queue=QueuePlace(name=start.queue) if start.queue is not None else None,
         )
     if start.resumed:
         return start.carry
@@ -315,6 +336,7 @@ def _state(start: JobStart) -> JobState:
             "batched": None,
             "batched_seconds": 0.0,
             "charged": start.charged,
+            "queue": None,  # a person waits for a reply
             "children": [_over(child) for child in start.carry.children],
         }
     )

@@ -28,7 +28,7 @@ Status = Literal[
 ]
 """How a job ended. `failed`: the job itself could not run (unknown agent, a fault in workflow code)."""
 
-JobPhase = Literal["running", "waiting", "paused", "ended", "batched"]
+JobPhase = Literal["running", "waiting", "paused", "ended", "batched", "queued"]
 """`batched`: it waits for a provider batch."""
 
 Lane = Literal["sync", "flex", "batch", "auto"]
@@ -714,6 +714,14 @@ class BatchPlace(Record):
     custom_id: str
 
 
+class QueuePlace(State):
+    """Where a job stands in the named queue that it was started in; `refusal` is why it can't begin."""
+
+    name: str
+    begun: bool = False
+    refusal: str | None = None
+
+
 class JobStart(Record):
     """The input of an `AgentJob` run.
 
@@ -721,7 +729,8 @@ class JobStart(Record):
     transcript, and without a `message` the model goes on from there. A job that works for a call of another one has
     that as its `parent`, the first of the family as its `root`, and may spend what was `lent` to it for this message.
     Its models are asked as `lane` says; provider batches are waited for until `lane_until`. A `charged` job writes
-    down what it spent where budgets look for it: only if the server is known to have a place for that.
+    down what it spent where budgets look for it: only if the server is known to have a place for that. It
+    waits for its place in a named `queue`, if it was started in one.
     """
 
     agent: str
@@ -741,6 +750,7 @@ class JobStart(Record):
     lane: Lane = "sync"
     lane_until: datetime | None = None
     charged: bool = False
+    queue: str | None = None
 
 
 class Finding(Record):
@@ -833,6 +843,7 @@ class JobView(Record):
     children: list[ChildJob] = []
     epoch: int = 0
     batch: BatchPlace | None = None
+    queue: str | None = None
     begins_at: datetime | None = None
 
 
@@ -943,6 +954,7 @@ class JobState(State):
     batched_seconds: float = 0.0
     late: list[int] = []
     charged: bool = False
+    queue: QueuePlace | None = None
 
 
 class JobEnd(Record):

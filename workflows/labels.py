@@ -12,7 +12,7 @@ from temporalio.common import Priority, SearchAttributePair, TypedSearchAttribut
 
 from workflows.batch_contracts import BatchNote, BatchState
 from workflows.contracts import JobStart
-from workflows.showing import AGENT, BATCH, PHASE, TAGS, TENANT
+from workflows.showing import AGENT, BATCH, PHASE, QUEUE, TAGS, TENANT
 
 WORKFLOW = "AgentJob"
 BATCH_WORKFLOW = "Batch"
@@ -40,8 +40,10 @@ def search_attributes(start: JobStart) -> TypedSearchAttributes:
     marked = start.carry or start
     found: list[SearchAttributePair[Any]] = [
         SearchAttributePair(AGENT, start.agent),
-        SearchAttributePair(PHASE, "running"),
+        SearchAttributePair(PHASE, "running" if start.queue is None else "queued"),
     ]
+    if start.queue is not None:
+        found.append(SearchAttributePair(QUEUE, start.queue))
     if marked.tenant is not None:
         found.append(SearchAttributePair(TENANT, marked.tenant))
     if marked.tags:

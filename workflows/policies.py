@@ -89,6 +89,11 @@ RATE = Brief(
     retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_attempts=5),
 )
 
+QUEUE = Brief(
+    start_to_close_timeout=timedelta(minutes=2),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_attempts=5),
+)
+
 
 def lane(terms: LaneTerms) -> Options:
     """For the steps of a lane: none is given up for a provider that is out of order, as its jobs have deadlines."""

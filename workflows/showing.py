@@ -27,7 +27,8 @@ COST = SearchAttributeKey.for_float("SurefootCost")
 TOKENS = SearchAttributeKey.for_int("SurefootTokens")
 UNMEASURED = SearchAttributeKey.for_int("SurefootUnmeasured")
 SAVED = SearchAttributeKey.for_float("SurefootSaved")
-ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT, BATCH, COST, TOKENS, UNMEASURED, SAVED)
+QUEUE = SearchAttributeKey.for_keyword("SurefootQueue")
+ATTRIBUTES = (AGENT, PHASE, STATUS, TENANT, TAGS, ASKED_AT, BATCH, COST, TOKENS, UNMEASURED, SAVED, QUEUE)
 """What lists find jobs by. A server has to know them before the first job starts."""
 
 BRIEF_BYTES = 400
@@ -53,6 +54,8 @@ class Board:
         self._ended = False
 
     def phase(self) -> JobPhase:
+        if self._state.queue is not None and not self._state.queue.begun:
+            return "queued"
         if self._state.paused:
             return "paused"
         if self._gate.waits():
@@ -130,6 +133,7 @@ def seen_of(state: JobState) -> dict[str, Any]:
         "children": state.children,
         "epoch": state.epoch.number if state.epoch else 0,
         "batch": state.batch,
+        "queue": state.queue.name if state.queue else None,
     }
 
 

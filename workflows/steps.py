@@ -35,6 +35,7 @@ from workflows.lane_contracts import (
     SubmitBatch,
     Submitted,
 )
+from workflows.queue_contracts import EnterQueue, LookAtQueue, QueueSeen
 from workflows.rate_contracts import SetRate
 
 
@@ -137,4 +138,16 @@ async def look_at_batch(request: LookAtBatch) -> BatchSeen:
 @activity.defn
 async def hand_back(request: HandBack) -> HandedBack:
     """Give each job what came of its request."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def enter_queue(request: EnterQueue) -> None:
+    """Put a job into a named queue."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def look_at_queue(request: LookAtQueue) -> QueueSeen:
+    """Which jobs hold places in a named queue."""
     raise NotImplementedError

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cancel": ("surefoot.cli.steer:cancel", "End a job now."),
     "batch": ("surefoot.cli.batch:batch", "Many jobs from one file."),
     "schedule": ("surefoot.cli.schedule:schedule", "Jobs that are started again and again."),
+    "queue": ("surefoot.cli.queue:queue", "Named queues: how many of their jobs run at a time."),
     "dev": ("surefoot.cli.serve:dev", "Server, worker and web console in the foreground."),
     "console": ("surefoot.cli.console:console", "The web console and the HTTP API."),
     "token": ("surefoot.cli.console:token", "Make a token for the console and the API."),

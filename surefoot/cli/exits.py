@@ -29,6 +29,7 @@ from surefoot.errors import (
     JobConflict,
     NoSuchBatch,
     NoSuchJob,
+    NoSuchQueue,
     NoSuchRound,
     NoSuchSchedule,
     ScheduleConflict,
@@ -62,6 +63,7 @@ ENDS: dict[Status, int] = {
 WRONG = (
     SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
     WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BatchGivenUp, BadLines, NoSuchSchedule, ScheduleConflict,
+    NoSuchQueue,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")
 """Kinds of `DecisionRefused` that no other moment would have made right."""

@@ -120,6 +120,8 @@ class Watcher:
             else:
                 if view.state == "paused":
                     self._note(f"the job is paused; let it go on with: surefoot resume {quoted(view.job)}")
+                if view.state == "queued":
+                    self._note("the job waits in its queue until there is a place; see: surefoot queue list")
             await asyncio.sleep(POLL_SECONDS)
 
     def _note(self, text: str) -> None:

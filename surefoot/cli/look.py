@@ -25,7 +25,9 @@ from workflows.contracts import Entry, Result
 @click.command()
 @click.option("--agent", help="Only jobs of this agent.")
 @click.option(
-    "--state", type=click.Choice(["running", "waiting", "batched", "paused", "ended"]), help="Only jobs in this state."
+    "--state",
+    type=click.Choice(["running", "waiting", "batched", "paused", "queued", "ended"]),
+    help="Only jobs in this state.",
 )
 @click.option("--status", help="Only jobs that ended so: complete, hit_cost_cap, …")
 @click.option("--tenant", help="Only jobs of this tenant.")

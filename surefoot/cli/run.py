@@ -127,6 +127,7 @@ def checked_id(id_: str | None) -> str | None:
 @click.option("--tag", "tags", multiple=True, help="A word to find the job by; may be given several times.")
 @click.option("--at", type=MOMENT, metavar="WHEN", help="Begin then: 2026-12-24T18:00. It is not followed.")
 @click.option("--after", type=LENGTH, metavar="LENGTH", help="Begin after this time: 90s, 2h. It is not followed.")
+@click.option("--queue", help="Begin when this queue of the app file has a place for it.")
 @ranking
 @following
 def run(
@@ -137,6 +138,7 @@ def run(
     tags: tuple[str, ...],
     at: datetime | None,
     after: timedelta | None,
+    queue: str | None,
     priority: int | None,
     weight: float | None,
     limits: tuple[str, ...],
@@ -173,6 +175,7 @@ def run(
                         tags=tags,
                         by=me(),
                         delay=delay,
+                        queue=queue,
                         priority=priority,
                         weight=weight,
                     )

@@ -32,6 +32,7 @@ SEARCH_ATTRIBUTES = {
     "SurefootTokens": "Int",
     "SurefootUnmeasured": "Int",
     "SurefootSaved": "Double",
+    "SurefootQueue": "Keyword",
 }
 """What lists find jobs by: name → Temporal's type."""
 

@@ -101,6 +101,7 @@ async def start_job(person: Submitter, client: Jobs, agents: Agents, sent: Start
         delay=None if sent.delay_seconds is None else timedelta(seconds=sent.delay_seconds),
         priority=sent.priority,
         weight=sent.weight,
+        queue=sent.queue,
     )
     return JobRef(job=job.id)
 

@@ -75,6 +75,7 @@ class StartJob(Sent):
     delay_seconds: float | None = Field(default=None, ge=0, le=366 * 86_400)
     priority: Priority = None
     weight: Weight = None
+    queue: Name | None = Field(default=None, description="Begin when this queue of the app has a place for it.")
 
 
 class NewSchedule(Sent):

@@ -89,7 +89,7 @@ async def test_missing_search_attributes_and_a_missing_worker_are_found(place: P
     assert (
         found["search attributes"]["seen"]
         == "missing: SurefootAgent, SurefootState, SurefootStatus, SurefootTenant, SurefootTags, SurefootAskedAt,"
-        " SurefootBatch, SurefootCost, SurefootTokens, SurefootUnmeasured, SurefootSaved"
+        " SurefootBatch, SurefootCost, SurefootTokens, SurefootUnmeasured, SurefootSaved, SurefootQueue"
     )
     assert "temporal operator search-attribute create --name SurefootAgent --type Keyword" in str(
         found["search attributes"]["remedy"]

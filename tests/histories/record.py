@@ -19,9 +19,11 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.payloads import data_converter
 from surefoot import __version__
+from surefoot.job import Job
 from tests.histories.scenarios import SCENARIOS, Scenario, played
 from workflows.lane_contracts import LANE_WORKFLOW, PROVIDER_BATCH
 from workflows.notices import WORKFLOW as DELIVERY
+from workflows.queue_contracts import queue_id
 from workflows.showing import ATTRIBUTES
 
 FOLDER = Path(__file__).parent
@@ -78,6 +80,8 @@ async def record(temporal: Temporal, scenario: Scenario) -> list[Path]:
     written = _write(scenario.name, await histories(temporal, job.id))
     for number, id in enumerate([id for id in await lanes(temporal) if id not in before], start=1):
         written += _write(f"{scenario.name}-lane{number}", await histories(temporal, id))
+    if isinstance(job, Job) and (queue := (await job.view()).queue) is not None:
+        written += _write(f"{scenario.name}-queue", await histories(temporal, queue_id("histories", queue)))
     deliveries = [
         await histories(temporal, child.id)
         async for child in temporal.list_workflows(f"WorkflowType = '{DELIVERY}'")

@@ -19,6 +19,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.errors import OutcomeUnknown, ToolError
 from activities.providers.scripted import Script
+from activities.queues import Queue
 from activities.tools import Tool, tool
 from activities.webhooks import Webhook
 from stand_ins.books import Body
@@ -63,7 +64,9 @@ def scenario(settings: Settings = QUICK) -> Callable[[Play], Play]:
 async def played(temporal: Temporal, chosen: Scenario, *, cached: int = 1000, queue: str = "histories") -> Job | Batch:
     """The job (or batch) of a scenario that was played to its end."""
     settings = dataclasses.replace(chosen.settings, max_cached_workflows=cached)
-    async with hosting(temporal, App(agents()), task_queue=queue, settings=settings):
+    async with hosting(
+        temporal, App(agents(), queues=[Queue("nightly", concurrency=1)]), task_queue=queue, settings=settings
+    ):
         return await chosen.play(Client(temporal, task_queue=queue))
 
 
@@ -487,6 +490,15 @@ def looking_up(body: Body) -> Body:
         return answer
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look_up", "arguments": '{"key": "a"}'}
     return {**answer, "output": [call]}
+
+
+@scenario()
+async def queued(client: Client) -> Job:
+    """One that waits in its queue until the job before it has ended."""
+    before = await client.start("reader", "wait for me", queue="nightly")
+    job = await client.start("reader", "your turn", queue="nightly")
+    await ended(before)
+    return await ended(job)
 
 
 async def begun(client: Client, id: str, **order: Any) -> Job:

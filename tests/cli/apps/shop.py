@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from surefoot import Agent, Approval, Limits, OutcomeUnknown, ToolContext, tool
+from surefoot import Agent, Approval, Limits, OutcomeUnknown, Queue, ToolContext, tool
 
 HERE = Path(__file__).parent
 print("an app may print when it is loaded")  # noqa: T201 - the point
@@ -63,6 +63,7 @@ guarded = Agent(
     approval={"reorder": Approval(approvers=["finance"], quorum=2)},
 )
 plain = scripted("plain")
+nightly = Queue("nightly", concurrency=1)
 chatty = scripted("chatty")
 slow = scripted("slow", linger)
 bank = scripted("bank", pay)
