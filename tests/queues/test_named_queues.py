@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client as Temporal
 
 from activities.agents import Agent
@@ -20,7 +21,7 @@ from tests.waiting import Flag, until
 from worker import hosting
 
 DONE = {"text": "done"}
-BEGIN = "signal_external_workflow_execution_initiated_event_attributes"
+BEGIN = EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED
 
 
 class Desk:
@@ -189,8 +190,11 @@ async def test_a_rate_spreads_the_beginnings(temporal: Temporal) -> None:
             await job.outcome()
         history = await temporal.get_workflow_handle(f"queue/{client.task_queue}/nightly").fetch_history()
 
-    told = [each for each in history.events if each.HasField(BEGIN)]
-    names = [getattr(each, BEGIN).workflow_execution.workflow_id for each in told]
+    told = [each for each in history.events if each.event_type == BEGIN]
+    names = [
+        each.signal_external_workflow_execution_initiated_event_attributes.workflow_execution.workflow_id
+        for each in told
+    ]
     assert sorted(names) == sorted(job.id for job in jobs)
     # Each is counted from when the queue thought of the one before, which may be a moment before it was told.
     assert told[2].event_time.ToMilliseconds() - told[0].event_time.ToMilliseconds() >= 1000
