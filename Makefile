@@ -6,7 +6,7 @@ CONSTRAINTS := .ci/constraints.txt
 OPINIONS := .venv-opinions
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check second-opinions bench bench-peers bench-gate histories format clean
+.PHONY: demo test check second-opinions bench bench-peers bench-batches bench-gate bench-lane histories format clean
 
 $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Surefoot needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
@@ -62,6 +62,9 @@ bench-batches: $(INSTALLED) ## a batch of ten thousand small jobs, and checking 
 
 bench-gate: $(INSTALLED) ## decisions and pages with thousands of waiting jobs
 	$(BIN)/python -m bench.gate
+
+bench-lane: $(INSTALLED) ## how many provider batches jobs of three rounds take, and that no fault is paid for twice
+	PYTHONPATH=examples $(BIN)/python -m bench.lane
 
 histories: $(INSTALLED) ## record new histories for the replay tests
 	PYTHONPATH=examples $(BIN)/python -m tests.histories.record
