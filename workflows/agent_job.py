@@ -13,10 +13,9 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 from workflows import policies, queueing, steps
+from workflows.carrying import left_open, state_of
 from workflows.contracts import (
     AgentSpec,
-    CallState,
-    ChildJob,
     Decided,
     Decision,
     JobEnd,
@@ -28,11 +27,8 @@ from workflows.contracts import (
     Message,
     Outcome,
     Pending,
-    QueuePlace,
     ReadSegment,
     Resolution,
-    Result,
-    Spent,
     Steer,
     TranscriptPage,
 )
@@ -44,7 +40,6 @@ from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
 from workflows.outcomes import outcome
 from workflows.received import NAME_CHARS, received, received_loosely, received_start, unanswered
-from workflows.results import interrupted
 from workflows.showing import VIEW_BYTES, fitting
 from workflows.transcript import Transcript
 
@@ -63,8 +58,8 @@ class AgentJob:
             self._start = JobStart(agent="")
             self._fault = f"this is no job: {error}"
         carry = self._start.carry
-        self._left_open = _left_open(carry.calls) if carry and not self._start.resumed else []
-        self._state = _state(self._start)
+        self._left_open = left_open(carry.calls) if carry and not self._start.resumed else []
+        self._state = state_of(self._start)
         self._transcript = Transcript(self._state.earlier, self._state.tail)
         self._gate = Gate(self._state)
         self._desk = Desk(self._state, self._transcript, self._gate)
@@ -179,7 +174,7 @@ class AgentJob:
     def _end(self, end: Outcome) -> JobEnd:
         # However it ended, no call stays without its result, and nothing that a person said meanwhile is lost.
         steers = [Message(text=steer.text, by=steer.by) for steer in self._state.steers]
-        self._transcript.append(*_left_open(self._state.calls), *steers)
+        self._transcript.append(*left_open(self._state.calls), *steers)
         self._desk.board.show_end(end.status)
         emptied: dict[str, object] = {"calls": [], "steers": [], "findings": [], "early": {}}
         result = JobEnd(outcome=end, carry=self._desk.carry().model_copy(update=emptied))
@@ -291,62 +286,3 @@ class AgentJob:
 
 def _name(by: Sequence[object]) -> str:
     return by[0][:NAME_CHARS] if by and isinstance(by[0], str) else "a person"
-
-
-def _state(start: JobStart) -> JobState:
-    """A fresh state, or the carried one; a new message starts a new allowance."""
-    if start.carry is None:
-        return JobState(
-            agent=start.agent,
-            model=start.model,
-            by=start.by,
-            tenant=start.tenant,
-            tags=list(start.tags),
-            parent=start.parent,
-            root=start.root,
-            lent=start.lent,
-            batch=start.batch,
-            lane=start.lane,
-            lane_until=start.lane_until,
-            charged=start.charged,
-            queue=QueuePlace(name=start.queue) if start.queue is not None else None,
-        )
-    if start.resumed:
-        return start.carry
-    return start.carry.model_copy(
-        update={
-            "model": start.model or start.carry.model,
-            "message": Spent(),
-            "prints": [],
-            "denied": [],
-            "not_done": [],
-            "calls": [],
-            "odd_turns": 0,
-            "bad_outputs": 0,
-            "asked_to_cite": False,
-            "compacting": "no",
-            "closing": None,
-            "closing_why": None,
-            "paused": False,
-            "stop_by": None,
-            "by": start.by,
-            "lent": None,  # a reply is its writer's own affair, not the parent's, nor the batch's
-            "batch": None,
-            "lane": "sync",
-            "batched": None,
-            "batched_seconds": 0.0,
-            "charged": start.charged,
-            "queue": None,  # a person waits for a reply
-            "children": [_over(child) for child in start.carry.children],
-        }
-    )
-
-
-def _over(child: ChildJob) -> ChildJob:
-    """One whose parent ended first was cancelled with it."""
-    return child if child.status is not None else child.model_copy(update={"status": "cancelled"})
-
-
-def _left_open(calls: Sequence[CallState]) -> list[Result]:
-    """Results for calls that their run left without one, so that every provider takes the transcript."""
-    return [call.result or interrupted(call) for call in calls if not call.told]

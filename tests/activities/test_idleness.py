@@ -30,5 +30,5 @@ async def test_a_worker_is_idle_only_when_the_server_says_that_no_job_is_running
 
     await until_idle(cast(Client, client), "q", Activity(), 0.0)
 
-    running = "TaskQueue = 'q' AND ExecutionStatus = 'Running' AND SurefootState IN ('running', 'batched')"
+    running = "TaskQueue = 'q' AND ExecutionStatus = 'Running' AND SurefootState IN ('running', 'batched', 'queued')"
     assert client.asked == [running] * 3
