@@ -26,6 +26,9 @@ from surefoot.rpc import reaching
 from surefoot.texts import quoted
 from workflows.contracts import JobEnd, JobState, Outcome
 
+NEVER_RAN = "closed before WorkflowTaskStarted"
+"""What the server says of a run that was ended from outside before a worker had seen it: it had done nothing."""
+
 ANSWER_WITHIN = timedelta(seconds=10)
 """How long a worker may take to answer a query or an update before it counts as absent."""
 
@@ -78,6 +81,7 @@ async def _end_of_failure(
         try:
             carry = await ask(handle, "carry", JobState, answer_within)
         except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError) as failed:
-            raise NoWorker(f"job {job}: {text}; a worker must be up to read what it had done ({failed})") from None
+            if NEVER_RAN not in str(failed):
+                raise NoWorker(f"job {job}: {text}; a worker must be up to read what it had done ({failed})") from None
     outcome = Outcome(status="failed", error=text, summary=text, requires_human=True, usage=carry.overall.usage)
     return JobEnd(outcome=outcome, carry=carry)

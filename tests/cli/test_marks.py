@@ -23,15 +23,15 @@ def marked(shop: Place, job: str, *marks: str, agent: str = "plain") -> None:
 
 
 def test_jobs_are_found_by_tenant_tag_and_status(shop: Place) -> None:
-    marked(shop, "m-one", "--tenant", "acme", "--tag", "night", "--tag", "eu")
-    marked(shop, "m-two", "--tenant", "acme", "--tag", "day", agent="capped")
+    marked(shop, "m-one", "--tenant", "marked", "--tag", "night", "--tag", "eu")
+    marked(shop, "m-two", "--tenant", "marked", "--tag", "day", agent="capped")
     marked(shop, "m-three", "--tag", "night")
 
-    assert found(shop.run("jobs", "--json", "--tenant", "acme")) == ["m-one", "m-two"]
+    assert found(shop.run("jobs", "--json", "--tenant", "marked")) == ["m-one", "m-two"]
     assert found(shop.run("jobs", "--json", "--tag", "night")) == ["m-one", "m-three"]
-    assert found(shop.run("jobs", "--json", "--tenant", "acme", "--tag", "night")) == ["m-one"]
-    assert found(shop.run("jobs", "--json", "--tenant", "acme", "--status", "hit_iteration_cap")) == ["m-two"]
-    assert found(shop.run("jobs", "--json", "--tenant", "acm")) == []
+    assert found(shop.run("jobs", "--json", "--tenant", "marked", "--tag", "night")) == ["m-one"]
+    assert found(shop.run("jobs", "--json", "--tenant", "marked", "--status", "hit_iteration_cap")) == ["m-two"]
+    assert found(shop.run("jobs", "--json", "--tenant", "marke")) == []
 
 
 def test_a_job_shows_its_tenant_and_tags(shop: Place) -> None:

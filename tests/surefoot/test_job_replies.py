@@ -189,6 +189,18 @@ async def test_a_reply_goes_on_after_a_termination_however_large_the_open_calls(
     assert ledger.written == []
 
 
+async def test_a_job_that_was_terminated_before_a_worker_saw_it_had_done_nothing(host: Host) -> None:
+    async with host(Agent("quick", Script([{"text": "done"}]))) as client:
+        pass
+    job = await client.start("quick", "go")
+    await cli(client, "workflow", "terminate", "-w", job.id)
+
+    view = await job.view()
+
+    assert view.outcome is not None
+    assert (view.outcome.status, view.rounds, view.agent) == ("failed", 0, "quick")
+
+
 async def test_what_a_terminated_job_had_done_is_asked_of_a_worker(host: Host) -> None:
     agent = writer("w", [call("save", key="a")], tools=[Ledger().tool()])
     async with host(agent) as client:
