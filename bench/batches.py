@@ -5,8 +5,6 @@ Both workers are processes of their own and run one after the other on one serve
 
 import argparse
 import asyncio
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +17,7 @@ from pathlib import Path
 import worker
 from bench import batch_bare
 from bench.command import machine
-from bench.processes import memory_of, own_peak_bytes, seconds_of
+from bench.processes import a_process, memory_of, own_peak_bytes, seconds_of
 from bench.report import Target
 from bench.server import Running, running
 from surefoot.batches import results
@@ -44,18 +42,6 @@ class Seen:
     events: list[int] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     in_order: bool = False
-
-
-@contextmanager
-def a_process(line: list[str], log: Path, **environment: str) -> Iterator[int]:
-    """The process id of a program that runs inside the block."""
-    with log.open("wb") as file:
-        process = subprocess.Popen(line, env={**os.environ, **environment}, stdout=file, stderr=file)
-    try:
-        yield process.pid
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait()
 
 
 async def measure_bare(client: Client, jobs: int, window: int) -> float:

@@ -6,15 +6,11 @@ machine, so that both ends of a decision read the same clock.
 
 import argparse
 import asyncio
-import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
@@ -24,7 +20,7 @@ from httpx2 import ASGITransport, AsyncClient
 import worker
 from bench.command import machine
 from bench.gate_app import BEGUN
-from bench.processes import memory_of
+from bench.processes import a_process, memory_of
 from bench.report import Target
 from bench.server import running
 from surefoot.client import Client
@@ -51,21 +47,6 @@ class Seen:
     parked: int = 0
     inbox: list[float] = field(default_factory=list)
     pages: dict[str, float] = field(default_factory=dict)
-
-
-@contextmanager
-def a_worker(address: str, begun: Path, log: Path) -> Iterator[int]:
-    """The process id of a worker for the jobs of this benchmark."""
-    environment = {**os.environ, "TEMPORAL_ADDRESS": address, BEGUN: str(begun)}
-    app = Path(__file__).with_name("gate_app.py")
-    line = [sys.executable, "-m", "worker", "--app", str(app), "--task-queue", QUEUE]
-    with log.open("wb") as file:
-        process = subprocess.Popen(line, env=environment, stdout=file, stderr=file)
-    try:
-        yield process.pid
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait()
 
 
 async def start(client: Client, agent: str, count: int, first: int = 0) -> None:
@@ -130,7 +111,9 @@ async def pages(client: Client) -> dict[str, float]:
 
 async def measure(address: str, folder: Path, jobs: int, decisions: int) -> Seen:
     seen, begun = Seen(), folder / "begun"
-    with a_worker(address, begun, folder / "worker.log") as process:
+    app = str(Path(__file__).with_name("gate_app.py"))
+    line = [sys.executable, "-m", "worker", "--app", app, "--task-queue", QUEUE]
+    with a_process(line, folder / "worker.log", TEMPORAL_ADDRESS=address, **{BEGUN: str(begun)}) as process:
         temporal = await worker.connect(target_host=address)
         client = Client(temporal, task_queue=QUEUE)
         await start(client, "talker", WARM)

@@ -14,9 +14,9 @@ from pathlib import Path
 from temporalio.client import Client as Temporal
 
 import worker
-from bench.batches import a_process
 from bench.command import machine
 from bench.lane_answers import LOOKS, messages_answer, responses_answer
+from bench.processes import a_process
 from bench.report import Target
 from bench.server import running
 from stand_ins.anthropic_batches import AnthropicStandIn

@@ -1,9 +1,12 @@
-"""Processor time and memory of a process, from the system's own books: /proc where there is one, `ps` elsewhere."""
+"""Programs beside this one, and what a process takes: time and memory, from /proc where there is one, else by `ps`."""
 
 import os
 import resource
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -44,3 +47,15 @@ def memory_of(process: int) -> int:
         return int(line.split()[1]) * 1024
     shown = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=True)
     return int(shown.stdout) * 1024
+
+
+@contextmanager
+def a_process(line: list[str], log: Path, **environment: str) -> Iterator[int]:
+    """The process id of a program that runs inside the block."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(line, env={**os.environ, **environment}, stdout=file, stderr=file)
+    try:
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()

@@ -4,23 +4,21 @@ Both can take hours, so they have places like all streams, and end when their re
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel
 
 from surefoot.batches import Batch, BatchView
 from surefoot.batches.results import BatchResult
 from surefoot.batches.results import results as read_results
-from surefoot.errors import NoWorker, ServerNotReached, SurefootError
 from surefoot.http.batches import TheBatch
-from surefoot.http.following import RECHECK_SECONDS, UNREACHED_SECONDS
+from surefoot.http.following import RECHECK_SECONDS, May, event_of, kept_up
 from surefoot.http.jobs import Viewer
 from surefoot.http.paths import BATCH
-from surefoot.http.problems import PROBLEMS, problem_of
+from surefoot.http.problems import PROBLEMS
 from surefoot.http.reading import may_still, streams_of
 from surefoot.http.streams import Streams
 
@@ -30,7 +28,6 @@ BUSY_SECONDS, QUIET_SECONDS = 1.0, 3.0
 """How long until a batch is looked at again, after a look that saw something new, and after one that did not."""
 
 TheStreams = Annotated[Streams, Depends(streams_of)]
-May = Callable[[], Awaitable[bool]]
 
 
 class BrokenOff(Exception):
@@ -85,35 +82,26 @@ async def events(_: Viewer, batch: TheBatch, request: Request, streams: TheStrea
 
     `unreachable` says that it can't be looked at for the moment.
     """
-    async for event in _follow(batch, streams, lambda: may_still(request)):
+    standing = _Standing(batch)
+    async for event in kept_up(standing.look, lambda: standing.pause, streams, lambda: may_still(request)):
         yield event
 
 
-async def _follow(batch: Batch, streams: Streams, may: May) -> AsyncIterator[ServerSentEvent]:
-    last: BatchView | None = None
-    reached, checked = True, time.monotonic()
-    while True:
-        try:
-            view = await batch.view()
-            reached, pause = True, QUIET_SECONDS
-            if last is None or _stands(view) != _stands(last):
-                last, pause = view, BUSY_SECONDS
-                yield _event("batch", view)
-            if view.state == "ended":
-                yield _event("end", view)
-                return
-        except SurefootError as error:
-            if reached:
-                yield _event("unreachable", problem_of(error))
-            if not isinstance(error, NoWorker | ServerNotReached):
-                return
-            reached, pause = False, UNREACHED_SECONDS
-        if not await streams.wait(pause):
-            return
-        if time.monotonic() - checked >= RECHECK_SECONDS:
-            checked = time.monotonic()
-            if not await may():
-                return
+class _Standing:
+    """How a batch stood when it was looked at last."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._last: BatchView | None = None
+        self.pause = QUIET_SECONDS
+
+    async def look(self) -> AsyncIterator[ServerSentEvent]:
+        view, self.pause = await self._batch.view(), QUIET_SECONDS
+        if self._last is None or _stands(view) != _stands(self._last):
+            self._last, self.pause = view, BUSY_SECONDS
+            yield event_of("batch", view)
+        if view.state == "ended":
+            yield event_of("end", view)
 
 
 def _stands(view: BatchView) -> BatchView:
@@ -123,7 +111,3 @@ def _stands(view: BatchView) -> BatchView:
 
 def _without_time(view: BatchView) -> object:
     return view.spent.model_copy(update={"until": None})
-
-
-def _event(kind: str, data: BaseModel) -> ServerSentEvent:
-    return ServerSentEvent(event=kind, raw_data=data.model_dump_json())

@@ -23,28 +23,45 @@ UNREACHED_SECONDS = 2.0
 RECHECK_SECONDS = 10.0
 """How long a stream may go on after its reader lost the right to it."""
 
+May = Callable[[], Awaitable[bool]]
+Look = Callable[[], AsyncIterator[ServerSentEvent]]
+
 
 async def follow(
-    job: Job, number: int, streams: Streams, may: Callable[[], Awaitable[bool]], *, live: bool = True
+    job: Job, number: int, streams: Streams, may: May, *, live: bool = True
 ) -> AsyncIterator[ServerSentEvent]:
     """Events from entry `number` on, until the job has ended, the streams are closed, or the reader `may` no longer."""
     listener = Listener(number, live=live)
+
+    async def look() -> AsyncIterator[ServerSentEvent]:
+        async for news in listener.news(job):
+            for event in _events(news):
+                yield event
+
+    async for event in kept_up(look, lambda: listener.pause, streams, may):
+        yield event
+
+
+async def kept_up(look: Look, pause: Callable[[], float], streams: Streams, may: May) -> AsyncIterator[ServerSentEvent]:
+    """The events of one look after another, `pause` seconds apart, until one is an `end` or the reader has to go.
+
+    What can't be looked at for the moment is told once, by `unreachable`.
+    """
     reached, checked = True, time.monotonic()
     while True:
         try:
-            async for news in listener.news(job):
-                for event in _events(news):
-                    yield event
-                    if event.event == "end":
-                        return
-            pause, reached = listener.pause, True
+            async for event in look():
+                yield event
+                if event.event == "end":
+                    return
+            seconds, reached = pause(), True
         except SurefootError as error:
             if reached:
-                yield _event("unreachable", problem_of(error))
+                yield event_of("unreachable", problem_of(error))
             if not isinstance(error, NoWorker | ServerNotReached):
                 return
-            pause, reached = UNREACHED_SECONDS, False
-        if not await streams.wait(pause):
+            seconds, reached = UNREACHED_SECONDS, False
+        if not await streams.wait(seconds):
             return
         if time.monotonic() - checked >= RECHECK_SECONDS:
             checked = time.monotonic()
@@ -54,18 +71,19 @@ async def follow(
 
 def _events(news: News) -> Iterator[ServerSentEvent]:
     if isinstance(news, Recorded) and isinstance(news.entry, Audit):
-        yield _event("audit", NumberedAudit(number=news.number, entry=news.entry), id=str(news.number))
+        yield event_of("audit", NumberedAudit(number=news.number, entry=news.entry), id=str(news.number))
     elif isinstance(news, Recorded):
-        yield _event("entry", NumberedEntry(number=news.number, entry=news.entry), id=str(news.number))
+        yield event_of("entry", NumberedEntry(number=news.number, entry=news.entry), id=str(news.number))
     elif isinstance(news, Said):
-        yield _event("delta", news)
+        yield event_of("delta", news)
     elif isinstance(news, Forgotten):
-        yield _event("forget", news)
+        yield event_of("forget", news)
     else:
-        yield _event("job", news)
+        yield event_of("job", news)
         if news.outcome is not None:
-            yield _event("end", news.outcome)
+            yield event_of("end", news.outcome)
 
 
-def _event(kind: str, data: BaseModel, *, id: str | None = None) -> ServerSentEvent:
+def event_of(kind: str, data: BaseModel, *, id: str | None = None) -> ServerSentEvent:
+    """One event, its data as JSON."""
     return ServerSentEvent(event=kind, id=id, raw_data=data.model_dump_json())
