@@ -24,30 +24,30 @@ from temporalio.worker import Interceptor, Worker
 
 from activities.apps import App, load_app
 from activities.artifacts import Artifacts
-from activities.call_model import ModelCaller
+from activities.batches.tend import BatchTender
+from activities.budgets.spending import TenantSpending
 from activities.connection import NotConnected, logged_runtime, open_client
 from activities.containment import Contained
-from activities.deliver_notice import Notifier
 from activities.errors import DefinitionError
-from activities.hand_back import BatchReturner
-from activities.hand_in import LaneDesk
 from activities.idleness import Activity, until_idle
-from activities.lane_requests import LaneRequests
-from activities.lanes import terms_from
+from activities.lanes.choosing import terms_from
+from activities.lanes.hand_back import BatchReturner
+from activities.lanes.hand_in import LaneDesk
+from activities.lanes.requests import LaneRequests
+from activities.lanes.submit import BatchSubmitter
 from activities.mcp.servers import McpServers
-from activities.models import Models
+from activities.models.call_model import ModelCaller
+from activities.models.registry import Models
+from activities.models.replies import Replies
+from activities.models.summarize import Summarizer
+from activities.notices.deliver import Notifier
 from activities.payloads import BadKeys
-from activities.queue_desk import QueueDesk
-from activities.rate_meter import RateMeter
-from activities.replies import Replies
+from activities.queues.desk import QueueDesk
+from activities.rates.meter import RateMeter
+from activities.rates.set_rate import set_rate
 from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
-from activities.set_rate import set_rate
-from activities.submit_batch import BatchSubmitter
-from activities.summarize import Summarizer
-from activities.tenant_spending import TenantSpending
-from activities.tend_batch import BatchTender
 from activities.threads import Threads
 from activities.timing import Timing
 from activities.transcripts import Transcripts

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from pydantic import JsonValue
 
-from activities.agent_tool import AgentTool, AgentToolOptions
-from activities.answer_check import Check, checked
-from activities.any_tool import AnyTool
 from activities.approval import Approval
 from activities.errors import DefinitionError
 from activities.mcp.server import McpServer, checked_servers
+from activities.models.answer_check import Check, checked
+from activities.models.output_schema import OutputSchema
 from activities.names import NAME
-from activities.output_schema import OutputSchema
+from activities.notices.webhooks import Webhook, checked_webhooks, wanted
 from activities.policy import Condition, Rule, matching
-from activities.rates import Rate, checked_rate
-from activities.tool_tables import askings_of, rules_of
-from activities.tools import Tool
-from activities.webhooks import Webhook, checked_webhooks, wanted
+from activities.rates.rate import Rate, checked_rate
+from activities.tools.agent_tool import AgentTool, AgentToolOptions
+from activities.tools.any_tool import AnyTool
+from activities.tools.tables import askings_of, rules_of
+from activities.tools.tool import Tool
 from workflows.contracts import AgentSpec, Asking, JsonObject, Limits
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from activities.agent_tool import AgentTool
 from activities.agents import Agent
+from activities.budgets.tenant_budget import TenantBudget, checked_budgets
 from activities.errors import DefinitionError, UnknownAgent
-from activities.queues import Queue, queues_of
-from activities.rates import rates_of
-from activities.tenant_budgets import TenantBudget, checked_budgets
+from activities.queues.queue import Queue, queues_of
+from activities.rates.rate import rates_of
+from activities.tools.agent_tool import AgentTool
 
 T = TypeVar("T")
 OWN_PACKAGES = ("surefoot", "activities", "workflows", "worker")

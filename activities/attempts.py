@@ -21,7 +21,7 @@ from temporalio.client import AsyncActivityCancelledError
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.speech import Speech
+from activities.models.speech import Speech
 
 log = logging.getLogger(__name__)
 BEATS_PER_TIMEOUT = 3

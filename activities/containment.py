@@ -12,7 +12,7 @@ from typing import Any
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from activities.explain import said
+from activities.tools.explain import said
 
 
 class Contained(Interceptor):

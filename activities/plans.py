@@ -9,11 +9,11 @@ from typing import Any
 from pydantic_core import to_json
 
 from activities.agents import Agent
-from activities.any_tool import AnyTool
 from activities.errors import InvalidArguments
-from activities.explain import cut, said
 from activities.policy import evaluate
 from activities.providers.action_schema import NO_ACTION, no_action
+from activities.tools.any_tool import AnyTool
+from activities.tools.explain import cut, said
 from workflows.contracts import CallPart, CallPlan, Verdict
 from workflows.digest import digest
 from workflows.words import denied_by_policy

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from activities.errors import DefinitionError
-from activities.explain import said, shown
+from activities.tools.explain import said, shown
 from workflows.contracts import CallKind, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("deny", "ask", "allow")  # strongest first

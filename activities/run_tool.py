@@ -12,21 +12,21 @@ from typing import Any
 
 from temporalio import activity
 
-from activities.agent_tool import AgentTool
 from activities.agents import Agent
-from activities.any_tool import AnyTool
 from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.attempts import Attempt, took
 from activities.errors import InvalidArguments, OutcomeUnknown, ToolCancelled, ToolError, UnknownAgent
-from activities.explain import cut, said
 from activities.mcp.fate import EndUnseen, Unreachable
 from activities.mcp.servers import McpServers
 from activities.plans import WHY_CHARS, judge
-from activities.shown import Shown
 from activities.threads import Threads
-from activities.tool_context import ToolContext
-from activities.tools import render_output
+from activities.tools.agent_tool import AgentTool
+from activities.tools.any_tool import AnyTool
+from activities.tools.context import ToolContext
+from activities.tools.explain import cut, said
+from activities.tools.shown import Shown
+from activities.tools.tool import render_output
 from workflows.approval import enough
 from workflows.contracts import (
     ArgumentsCheck,

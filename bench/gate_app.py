@@ -7,7 +7,7 @@ from typing import Any
 from activities.agents import Agent
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from workflows.contracts import Message
 
 BEGUN = "BENCH_GATE_BEGUN"

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from activities.agents import Agent as Agent
-    from activities.answer_check import FinalAnswer as FinalAnswer
     from activities.approval import Approval as Approval
+    from activities.budgets.tenant_budget import TenantBudget as TenantBudget
     from activities.errors import OutcomeUnknown as OutcomeUnknown
     from activities.errors import ToolError as ToolError
     from activities.mcp.server import Env as Env
     from activities.mcp.server import McpServer as McpServer
+    from activities.models.answer_check import FinalAnswer as FinalAnswer
+    from activities.notices.webhooks import Webhook as Webhook
     from activities.policy import allow_if as allow_if
     from activities.policy import ask_if as ask_if
     from activities.policy import deny_if as deny_if
     from activities.providers.scripted import Script as Script
-    from activities.queues import Queue as Queue
-    from activities.rates import Rate as Rate
-    from activities.tenant_budgets import TenantBudget as TenantBudget
-    from activities.tool_context import ToolContext as ToolContext
-    from activities.tools import Tool as Tool
-    from activities.tools import tool as tool
-    from activities.webhooks import Webhook as Webhook
+    from activities.queues.queue import Queue as Queue
+    from activities.rates.rate import Rate as Rate
+    from activities.tools.context import ToolContext as ToolContext
+    from activities.tools.tool import Tool as Tool
+    from activities.tools.tool import tool as tool
     from surefoot.client import Client as Client
     from surefoot.job import Job as Job
     from surefoot.listening import Recorded as Recorded
@@ -38,27 +38,27 @@ _HOMES = {
     "Approval": "activities.approval",
     "Client": "surefoot.client",
     "Env": "activities.mcp.server",
-    "FinalAnswer": "activities.answer_check",
+    "FinalAnswer": "activities.models.answer_check",
     "Forgotten": "surefoot.saying",
     "Job": "surefoot.job",
     "Limits": "workflows.contracts",
     "McpServer": "activities.mcp.server",
     "Outcome": "workflows.contracts",
     "OutcomeUnknown": "activities.errors",
-    "Queue": "activities.queues",
-    "Rate": "activities.rates",
+    "Queue": "activities.queues.queue",
+    "Rate": "activities.rates.rate",
     "Recorded": "surefoot.listening",
     "Said": "surefoot.saying",
     "Script": "activities.providers.scripted",
-    "TenantBudget": "activities.tenant_budgets",
-    "Tool": "activities.tools",
-    "ToolContext": "activities.tool_context",
+    "TenantBudget": "activities.budgets.tenant_budget",
+    "Tool": "activities.tools.tool",
+    "ToolContext": "activities.tools.context",
     "ToolError": "activities.errors",
-    "Webhook": "activities.webhooks",
+    "Webhook": "activities.notices.webhooks",
     "allow_if": "activities.policy",
     "ask_if": "activities.policy",
     "deny_if": "activities.policy",
-    "tool": "activities.tools",
+    "tool": "activities.tools.tool",
 }
 
 __all__ = list(_HOMES)

@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.exceptions import ApplicationError
 
-from activities.rendering import well_formed
+from activities.tools.rendering import well_formed
 from surefoot.errors import DecisionRefused, JobEnded, NoWorker, SurefootError, TooLarge
 from surefoot.rpc import reaching
 from workflows.contracts import Decided, Decision, JobView, Pending, Resolution, Result, ResultStatus

@@ -11,7 +11,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 from temporalio.converter import DataConverter
 
-from activities.speech import Speech
+from activities.models.speech import Speech
 from surefoot.saying import Look
 
 CALL_MODEL = "call_model"

@@ -8,7 +8,7 @@ from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from temporalio.common import SearchAttributeKey
 
-from activities.batch_jobs import ENDED_AS
+from activities.batches.jobs import ENDED_AS
 from surefoot.errors import Unreadable
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for

@@ -1,7 +1,7 @@
 """What a model says while it says it, as those who watch a job learn of it: from one look at a call to the next.
 
-A look shows the end of what was said so far (`activities/speech.py`). Nothing of it is part of the job: its turn is,
-which comes whole or not at all.
+A look shows the end of what was said so far (`activities/models/speech.py`). Nothing of it is part of the job: its
+turn is, which comes whole or not at all.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from activities.speech import Kind, Speech
+from activities.models.speech import Kind, Speech
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from activities.names import NAME
-from activities.rendering import well_formed
+from activities.tools.rendering import well_formed
 from surefoot.errors import TooLarge, WrongValue
 
 MESSAGE_BYTES = 1_000_000

@@ -62,8 +62,8 @@ def test_no_layer_imports_from_one_above(layer: str) -> None:
 
 
 def test_an_import_from_above_would_be_seen() -> None:
-    assert upwards("workflows", ast.parse("def f():\n    from activities.tools import tool")) == [
-        "line 2: activities.tools"
+    assert upwards("workflows", ast.parse("def f():\n    from activities.tools.tool import tool")) == [
+        "line 2: activities.tools.tool"
     ]
     assert upwards("activities", ast.parse("import surefoot.client, workflows.words")) == ["line 1: surefoot.client"]
     assert upwards("surefoot", ast.parse("import worker, activities, workflows")) == []

@@ -1,6 +1,6 @@
 """How it reads, in one line, that a value does not have the form of a record.
 
-This is the one place that words pydantic's errors for people; `activities/explain.py` does it for models.
+This is the one place that words pydantic's errors for people; `activities/tools/explain.py` does it for models.
 What was sent is not repeated: it may be large, and it may be a secret.
 """
 

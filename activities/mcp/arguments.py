@@ -11,8 +11,8 @@ from typing import Any
 from jsonschema_rs import FancyRegexOptions, ValidationError, validator_for
 
 from activities.errors import InvalidArguments
-from activities.explain import cut, said
-from activities.rendering import well_formed
+from activities.tools.explain import cut, said
+from activities.tools.rendering import well_formed
 from workflows.contracts import JsonObject
 from workflows.digest import whole_numbers
 
@@ -32,7 +32,7 @@ class UnusableSchema(ValueError):
 
 
 class McpArguments:
-    """What an MCP tool takes; as `activities.schema.Arguments` is for a function."""
+    """What an MCP tool takes; as `activities.tools.schema.Arguments` is for a function."""
 
     def __init__(self, tool: str, schema: JsonObject) -> None:
         self.tool = tool

@@ -18,7 +18,7 @@ from activities.mcp.results import errors, shown
 from activities.mcp.server import McpServer
 from activities.mcp.session import Session
 from activities.mcp.tool import Call, McpTool
-from activities.shown import Shown
+from activities.tools.shown import Shown
 
 log = logging.getLogger("surefoot.mcp")
 LISTED_SECONDS = 300.0

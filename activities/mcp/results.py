@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from activities.explain import cut
-from activities.rendering import well_formed
-from activities.shown import Shown
+from activities.tools.explain import cut
+from activities.tools.rendering import well_formed
+from activities.tools.shown import Shown
 
 URI_CHARS = 1_000
 WRAPPER = "result"

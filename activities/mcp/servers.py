@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from activities.agents import Agent
-from activities.explain import first_line
 from activities.mcp.fate import Unreachable
 from activities.mcp.server import McpServer
 from activities.mcp.tool import McpTool
-from activities.shown import Shown
 from activities.threads import LoopThread
+from activities.tools.explain import first_line
+from activities.tools.shown import Shown
 
 if TYPE_CHECKING:
     from activities.mcp.link import Link

@@ -18,12 +18,12 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from pydantic import ValidationError
 
 from activities.errors import ToolError
-from activities.explain import cut, first_line, said
 from activities.mcp import fate
 from activities.mcp.fate import EndUnseen, Unreachable
 from activities.mcp.secrets import MissingSecret, Secrets
 from activities.mcp.server import McpServer
 from activities.mcp.wire import wired
+from activities.tools.explain import cut, first_line, said
 
 log = logging.getLogger("surefoot.mcp")
 PAGES = 100

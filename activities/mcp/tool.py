@@ -1,4 +1,4 @@
-"""One tool of an MCP server, as an agent has it: what `activities.tools.Tool` is for a function.
+"""One tool of an MCP server, as an agent has it: what `activities.tools.tool.Tool` is for a function.
 
 A server says of itself what its tools do, so its hints count only if the app file trusts it: a tool that is wrongly
 taken for a write asks a person too often, one that is wrongly taken for a read changes something without asking.
@@ -7,15 +7,15 @@ taken for a write asks a person too often, one that is wrongly taken for a read 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
-from activities.explain import cut
 from activities.mcp.arguments import McpArguments
 from activities.mcp.server import McpServer
 from activities.policy import Condition
 from activities.providers.protocol import ToolDeclaration
-from activities.shown import Shown
 from activities.threads import Threads
-from activities.tool_context import ToolContext
-from activities.tools import DEFAULT_RETRIES
+from activities.tools.context import ToolContext
+from activities.tools.explain import cut
+from activities.tools.shown import Shown
+from activities.tools.tool import DEFAULT_RETRIES
 from workflows.contracts import Asking, JsonObject
 
 DESCRIPTION_CHARS = 4_000

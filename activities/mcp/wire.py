@@ -23,12 +23,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from activities.explain import cut, first_line
 from activities.mcp import child, fate
 from activities.mcp.fate import Unreachable
 from activities.mcp.secrets import Secrets
 from activities.mcp.server import McpServer
-from activities.rendering import well_formed
+from activities.tools.explain import cut, first_line
+from activities.tools.rendering import well_formed
 
 log = logging.getLogger("surefoot.mcp")
 EVENT_BYTES = 64 * 1024 * 1024

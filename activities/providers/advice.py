@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from activities.explain import shown
 from activities.providers.errors import ContextTooLong, ModelError, Rejected
+from activities.tools.explain import shown
 
 
 def setting_advice(error: ModelError, settings: Mapping[str, JsonValue]) -> str:

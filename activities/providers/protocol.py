@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from activities.speech import Kind
+from activities.models.speech import Kind
 from workflows.contracts import Entry, JsonObject, Turn
 
 

@@ -37,9 +37,9 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import from_json
 
-from activities.explain import shown
 from activities.providers import errors
 from activities.providers.protocol import ModelRequest
+from activities.tools.explain import shown
 from workflows.contracts import Entry, JsonObject, StopReason
 
 ERROR_KINDS: Final[Mapping[str, type[errors.ModelError]]] = {

@@ -11,10 +11,10 @@ from typing import NoReturn
 
 from pydantic_core import to_json
 
+from activities.models.speech import Kind
 from activities.providers import errors
 from activities.providers.protocol import Live, ModelRequest, call_id
 from activities.providers.script import ERROR_KINDS, Reply, Script, ScriptedError, ScriptedUsage, ScriptError, position
-from activities.speech import Kind
 from workflows.contracts import CallPart, Entry, Part, ReasoningPart, RefusalPart, Result, TextPart, Turn, Usage
 from workflows.words import without_edit
 

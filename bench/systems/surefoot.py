@@ -11,7 +11,7 @@ from activities.connection import logged_runtime
 from activities.idleness import Activity
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from bench.slices import take
 from bench.systems import Incomplete, RunJob
 from bench.systems.histories import recorded

@@ -16,8 +16,8 @@ from temporalio.client import (
     WorkflowHandle,
 )
 
-from activities import batch_jobs
-from activities.batch_jobs import Counts
+from activities.batches import jobs as batch_jobs
+from activities.batches.jobs import Counts
 from surefoot.asking import ask
 from surefoot.ends import ANSWER_WITHIN
 from surefoot.errors import BatchEnded, BatchGivenUp, JobEnded, NoSuchBatch, NoSuchJob, WrongValue

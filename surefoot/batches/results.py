@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import Field, JsonValue
 from temporalio.client import Client as Temporal
 
-from activities.batch_jobs import job_id
-from activities.batch_lines import read_part
+from activities.batches.jobs import job_id
+from activities.batches.lines import read_part
 from surefoot.batches.batch import Batch
 from surefoot.ends import fetch_end
 from surefoot.errors import JobRunning, NoSuchJob

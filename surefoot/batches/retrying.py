@@ -15,8 +15,8 @@ from typing import NamedTuple
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from activities.batch_jobs import ENDED, class_of, job_id, jobs_of
-from activities.batch_lines import read_part
+from activities.batches.jobs import ENDED, class_of, job_id, jobs_of
+from activities.batches.lines import read_part
 from surefoot.batches.batch import Batch
 from surefoot.batches.results import first_parts, retried_parts
 from surefoot.batches.submitting import put_part, put_parts

@@ -11,7 +11,7 @@ import click
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import BASE_URLS, KEYS, has_price, missing_extra, missing_key
+from activities.models.registry import BASE_URLS, KEYS, has_price, missing_extra, missing_key
 from surefoot.cli.models import check_models
 
 Problem = tuple[str, str]

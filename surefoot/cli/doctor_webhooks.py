@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping
 
 from activities.agents import Agent
-from activities.decision_links import CONSOLE, MAKE_ONE, SECRET, Links
 from activities.errors import DefinitionError
-from activities.webhook_signatures import MAKE_ONE as MAKE_SIGNING_SECRET
-from activities.webhook_signatures import BadSecret, secrets_of
-from activities.webhooks import Webhook
+from activities.notices.decision_links import CONSOLE, MAKE_ONE, SECRET, Links
+from activities.notices.signatures import MAKE_ONE as MAKE_SIGNING_SECRET
+from activities.notices.signatures import BadSecret, secrets_of
+from activities.notices.webhooks import Webhook
 
 
 def webhook_problem(agent: Agent, environment: Mapping[str, str] = os.environ) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from activities.speech import Kind
+from activities.models.speech import Kind
 from surefoot.saying import Forgotten, Heard, Look, Said
 from workflows.contracts import CallPart, Entry, TextPart, Turn
 

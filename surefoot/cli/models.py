@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from activities.apps import App
-from activities.models import ADAPTERS, Models, missing_extra, missing_key
+from activities.models.registry import ADAPTERS, Models, missing_extra, missing_key
 from activities.providers.errors import ModelError
 from activities.providers.script import ScriptError
 from activities.providers.scripted import Script

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from activities.decision_links import Links
 from activities.escaping import escaped
-from activities.notice_messages import message
-from activities.webhook_posts import NotDelivered, open_http, post
-from activities.webhooks import Webhook
+from activities.notices.decision_links import Links
+from activities.notices.messages import message
+from activities.notices.posts import NotDelivered, open_http, post
+from activities.notices.webhooks import Webhook
 from surefoot.cli import exits
 from surefoot.cli.documents import emit
 from surefoot.cli.output import write

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from activities.agents import Agent
-from activities.any_tool import AnyTool
 from activities.mcp.servers import Equipped
 from activities.policy import Condition
+from activities.tools.any_tool import AnyTool
 from surefoot.cli import exits
 from surefoot.cli.documents import emit
 from surefoot.cli.mcp_servers import opened_servers

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from temporalio.service import RPCError
 
-from activities.decision_links import BadLink, DecisionLink, Links
+from activities.notices.decision_links import BadLink, DecisionLink, Links
 from surefoot import deciding
 from surefoot.console.pages import client_of, page, typed
 from surefoot.console.values import Leaf, is_whole, node, text

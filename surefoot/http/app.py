@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from activities.artifacts import Artifacts
-from activities.decision_links import Links
+from activities.notices.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
 from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, reading, schedules, signing

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from activities.decision_links import console_url
 from activities.errors import DefinitionError
+from activities.notices.decision_links import console_url
 from surefoot.http.access import Access
 from surefoot.http.oidc import Oidc, Terms
 from surefoot.http.origins import LOOPBACK

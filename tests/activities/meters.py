@@ -4,7 +4,7 @@ from typing import cast
 
 from temporalio.client import Client
 
-from activities.rate_meter import RateMeter
+from activities.rates.meter import RateMeter
 
 
 def unused_meter() -> RateMeter:

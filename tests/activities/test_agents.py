@@ -14,7 +14,7 @@ from activities.agents import MODEL_APIS, Agent
 from activities.errors import DefinitionError
 from activities.policy import deny_if
 from activities.providers.scripted import Reply, Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from workflows.contracts import AgentSpec, Limits
 
 
@@ -134,7 +134,7 @@ def test_a_list_of_models_is_kept_in_order() -> None:
 
 
 def test_the_models_that_are_accepted_are_those_that_can_be_built() -> None:
-    from activities.models import ADAPTERS
+    from activities.models.registry import ADAPTERS
 
     assert {*ADAPTERS, "scripted"} == set(MODEL_APIS)
 
@@ -191,7 +191,7 @@ def test_what_can_not_be_an_agent_is_refused_with_the_remedy(options: dict[str, 
 
 def test_importing_tools_and_agents_brings_no_sdk_along() -> None:
     code = (
-        "import sys, activities.tools, activities.agents, activities.apps\n"
+        "import sys, activities.tools.tool, activities.agents, activities.apps\n"
         "print({'openai', 'anthropic', 'genai_prices', 'temporalio', 'httpx'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

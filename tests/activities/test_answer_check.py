@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from activities import answer_check
 from activities.agents import Agent
-from activities.answer_check import FinalAnswer, final_answer, problem_of
 from activities.errors import DefinitionError
+from activities.models import answer_check
+from activities.models.answer_check import FinalAnswer, final_answer, problem_of
 from activities.providers.scripted import Script
 from activities.threads import Threads
 from workflows.contracts import Message, Result

@@ -7,7 +7,7 @@ import pytest
 from activities.agents import Agent
 from activities.approval import Approval
 from activities.errors import DefinitionError
-from activities.tools import tool
+from activities.tools.tool import tool
 from workflows.contracts import Asking
 
 TOGETHER = "expires and on_timeout belong together: say after how long, and what happens then"

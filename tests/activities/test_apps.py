@@ -10,7 +10,7 @@ from activities.agents import Agent
 from activities.apps import App, load_app
 from activities.errors import DefinitionError, UnknownAgent
 
-HEAD = "from activities.agents import Agent\nfrom activities.tools import tool\n"
+HEAD = "from activities.agents import Agent\nfrom activities.tools.tool import tool\n"
 
 
 @pytest.fixture(autouse=True)

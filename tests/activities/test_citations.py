@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities import citations
+from activities.models import citations
 from workflows.contracts import Entry, Message, Result, ResultStatus, TextPart, Turn
 
 

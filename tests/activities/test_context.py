@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.context import Context
-from activities.epochs import KEPT_CHARS, LONG_MESSAGE, LONG_RESULT, as_seen, latest, short, size_of
-from activities.summarize import shortened
+from activities.models.context import Context
+from activities.models.epochs import KEPT_CHARS, LONG_MESSAGE, LONG_RESULT, as_seen, latest, short, size_of
+from activities.models.summarize import shortened
 from tests.judge_transcript import judge_transcript
 from tests.workflows.scripting import kinds
 from workflows.contracts import Audit, CallPart, Entry, Epoch, Logged, Message, Note, Result, TextPart, Turn, Usage

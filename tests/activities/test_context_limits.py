@@ -3,10 +3,10 @@
 import pytest
 
 from activities.agents import Agent
-from activities.context import Context
-from activities.context_limits import context_mark, no_room, overhead
+from activities.models.context import Context
+from activities.models.context_limits import context_mark, no_room, overhead
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from workflows.contracts import Logged, Message, Result
 
 

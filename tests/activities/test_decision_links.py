@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 
-from activities.decision_links import AUDIENCE, BadLink, DecisionLink, Links, console_url, lasts_until
 from activities.errors import DefinitionError
+from activities.notices.decision_links import AUDIENCE, BadLink, DecisionLink, Links, console_url, lasts_until
 
 SECRET = "s" * 32
 OTHER = "o" * 32

@@ -15,12 +15,12 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment
 
-from activities import webhook_posts
 from activities.agents import Agent
 from activities.apps import App
-from activities.deliver_notice import LONGEST_DELAY, LOOK, LOOKS, Notifier
+from activities.notices import posts as webhook_posts
+from activities.notices.deliver import LONGEST_DELAY, LOOK, LOOKS, Notifier
+from activities.notices.webhooks import Webhook
 from activities.providers.scripted import Script
-from activities.webhooks import Webhook
 from tests.webhook_receiver import Receiver, answer, receiver
 from workflows import policies
 from workflows.contracts import DeliverNotice, Notice, NoticeEnd, Pending

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from activities.errors import DefinitionError
-from activities.json_schema import check
-from activities.json_schema_form import refuse_unusable
+from activities.tools.json_schema import check
+from activities.tools.json_schema_form import refuse_unusable
 from workflows.contracts import JsonObject
 
 

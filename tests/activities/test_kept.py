@@ -9,7 +9,7 @@ from temporalio.client import WorkflowExecutionStatus
 from temporalio.service import RPCError
 
 from activities.attempts import Attempt, AttemptOver
-from activities.kept import KeptForModel
+from activities.models.kept import KeptForModel
 from tests.activities.heartbeats import CANCELLED, UNKNOWN_ATTEMPT, UNREACHED, Server, environment
 
 FRESH = {"started": False, "failures": 0, "passed": 0}

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from activities.errors import DefinitionError
-from activities.lanes import choose, terms_from
+from activities.lanes.choosing import choose, terms_from
 from workflows.contracts import Lane
 from workflows.lane_contracts import LaneTerms
 

@@ -9,10 +9,10 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.call_model import ModelCaller
 from activities.mcp.servers import McpServers
-from activities.model_asker import LONGEST_DELAY
-from activities.models import Models
+from activities.models.asker import LONGEST_DELAY
+from activities.models.call_model import ModelCaller
+from activities.models.registry import Models
 from activities.providers.scripted import Script
 from activities.timing import Timing
 from activities.transcripts import Transcripts

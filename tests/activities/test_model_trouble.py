@@ -3,7 +3,7 @@
 import pytest
 
 from activities.agents import Agent
-from activities.model_trouble import key_advice, named
+from activities.models.trouble import key_advice, named
 from activities.providers.classify import classify_answer
 from activities.providers.errors import ModelError, NotFound, Overloaded, Unauthenticated
 from activities.providers.scripted import Script

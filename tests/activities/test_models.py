@@ -13,7 +13,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import ADAPTERS, EXTRAS, Models, has_price, missing_extra, missing_key
+from activities.models.registry import ADAPTERS, EXTRAS, Models, has_price, missing_extra, missing_key
 from activities.providers import prices
 from activities.providers.errors import NotFound, Overloaded, Unauthenticated
 from activities.providers.protocol import ModelRequest

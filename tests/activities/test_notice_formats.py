@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from activities.decision_links import DecisionLink, Links
-from activities.notice_formats import body
-from activities.notice_messages import TITLES, TYPES, Message, message, payload
-from activities.webhooks import EVENTS, FORMATS, Format, Webhook
+from activities.notices.decision_links import DecisionLink, Links
+from activities.notices.formats import body
+from activities.notices.messages import TITLES, TYPES, Message, message, payload
+from activities.notices.webhooks import EVENTS, FORMATS, Format, Webhook
 from workflows.contracts import Notice, Pending
 
 NOW = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from activities.approval import Approval
 from activities.plans import plan_call, plan_calls
 from activities.policy import ask_if
 from activities.providers.scripted import Script
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from workflows.contracts import CallPart, CallPlan, JsonObject
 from workflows.digest import digest
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from activities.agents import Agent
 from activities.errors import DefinitionError
 from activities.policy import Rule, allow_if, ask_if, deny_if, evaluate
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from workflows.contracts import Verdict
 
 

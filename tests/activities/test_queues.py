@@ -7,7 +7,7 @@ import pytest
 
 from activities.apps import load_app
 from activities.errors import DefinitionError
-from activities.queues import Queue, queues_of
+from activities.queues.queue import Queue, queues_of
 from workflows.queue_contracts import QueueTerms
 
 

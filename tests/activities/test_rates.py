@@ -8,7 +8,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.errors import DefinitionError
 from activities.providers.script import Script
-from activities.rates import Rate
+from activities.rates.rate import Rate
 
 SCRIPT = Script([{"text": "done"}])
 

@@ -19,8 +19,8 @@ from activities.mcp.servers import McpServers
 from activities.providers.scripted import Script
 from activities.run_tool import MOST_CHARS, ToolRunner
 from activities.threads import Threads
-from activities.tool_context import ToolContext
-from activities.tools import Tool, tool
+from activities.tools.context import ToolContext
+from activities.tools.tool import Tool, tool
 from tests.activities.heartbeats import CANCELLED, UNKNOWN_ATTEMPT, UNREACHED, Server, environment
 from workflows.contracts import RunTool, ToolReply
 

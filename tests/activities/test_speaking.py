@@ -7,8 +7,8 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.attempts import Attempt
-from activities.speaking import EVERY, Pace, speaking
-from activities.speech import Run, Speech
+from activities.models.speaking import EVERY, Pace, speaking
+from activities.models.speech import Run, Speech
 from tests.activities.heartbeats import CANCELLED, UNKNOWN_ATTEMPT, UNREACHED, Server, environment
 from tests.waiting import until
 

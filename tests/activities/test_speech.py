@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.speech import MOST_CHARS, MOST_RUNS, Kind, Run, Tail
+from activities.models.speech import MOST_CHARS, MOST_RUNS, Kind, Run, Tail
 
 
 def told(*pieces: tuple[Kind, str]) -> list[Run]:

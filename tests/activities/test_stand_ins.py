@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities import stand_ins
 from activities.agents import Agent
 from activities.apps import App
-from activities.call_model import ModelCaller
 from activities.mcp.servers import McpServers
-from activities.models import Models
+from activities.models import stand_ins
+from activities.models.call_model import ModelCaller
+from activities.models.registry import Models
 from activities.providers.errors import Overloaded, RateLimited
 from activities.providers.scripted import Script
 from activities.timing import Timing
@@ -125,7 +125,7 @@ async def test_when_all_are_out_of_order_each_is_asked_again_after_a_wait_and_as
 
 def test_a_model_is_passed_over_for_a_while_that_its_provider_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("activities.stand_ins.time.monotonic", lambda: now)
+    monkeypatch.setattr("activities.models.stand_ins.time.monotonic", lambda: now)
     known = stand_ins.StandIns()
     models = ["a:1", "b:2"]
     known.fails("a:1", Overloaded("full"))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from activities.apps import load_app
+from activities.budgets.tenant_budget import TenantBudget, budgets_of, period
 from activities.errors import DefinitionError
-from activities.tenant_budgets import TenantBudget, budgets_of, period
 
 CODE = """
 from surefoot import Agent, TenantBudget

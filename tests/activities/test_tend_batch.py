@@ -8,9 +8,9 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
-from activities import batch_jobs
-from activities.tenant_spending import TenantSpending
-from activities.tend_batch import _Tending
+from activities.batches import jobs as batch_jobs
+from activities.batches.tend import _Tending
+from activities.budgets.spending import TenantSpending
 from workflows.batch_contracts import BatchLine, BatchState, PartRef, TendBatch
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.tools import ToolCancelled, ToolContext
+from activities.tools.tool import ToolCancelled, ToolContext
 
 
 def test_the_idempotency_key_is_the_same_for_every_attempt_and_no_other_call() -> None:

@@ -13,7 +13,7 @@ import pytest
 from activities.errors import DefinitionError
 from activities.providers.protocol import ToolDeclaration
 from activities.threads import Threads
-from activities.tools import Tool, ToolCancelled, ToolContext, ToolError, tool
+from activities.tools.tool import Tool, ToolCancelled, ToolContext, ToolError, tool
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="none")
 

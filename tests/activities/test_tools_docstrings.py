@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.docstrings import parse
+from activities.tools.docstrings import parse
 
 GOOGLE = """Send a mail.
 

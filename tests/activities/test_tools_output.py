@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, computed_field
 
-from activities.rendering import MOST_ITEMS
-from activities.tools import render_output
+from activities.tools.rendering import MOST_ITEMS
+from activities.tools.tool import render_output
 
 
 class Colour(enum.Enum):

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, JsonValue
 from typing_extensions import TypedDict
 
 from activities.errors import DefinitionError
-from activities.tools import ToolContext, tool
+from activities.tools.tool import ToolContext, tool
 
 
 class Colour(enum.Enum):
@@ -292,7 +292,7 @@ def test_a_module_with_postponed_annotations_works(tmp_path: Path) -> None:
 from __future__ import annotations
 import json
 from pydantic import BaseModel
-from activities.tools import ToolContext, tool
+from activities.tools.tool import ToolContext, tool
 
 class Item(BaseModel):
     n: int
@@ -389,7 +389,7 @@ STABLE = """
 import json
 from typing import Literal
 from pydantic import BaseModel
-from activities.tools import tool
+from activities.tools.tool import tool
 
 class Inner(BaseModel):
     tags: frozenset[str] = frozenset({"one", "two", "three", "four"})

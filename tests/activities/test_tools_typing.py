@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from typing import Any, assert_type
 
 from activities.policy import Condition, allow_if
-from activities.tools import Tool, ToolContext, tool
+from activities.tools.tool import Tool, ToolContext, tool
 
 
 @tool

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 from typing_extensions import TypedDict
 
-from activities.tools import InvalidArguments, Tool, tool
+from activities.tools.tool import InvalidArguments, Tool, tool
 from workflows.contracts import JsonObject
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from activities.agents import Agent
 from activities.errors import DefinitionError
+from activities.notices.webhooks import EVENTS, Webhook, is_private
 from activities.providers.scripted import Script
-from activities.webhooks import EVENTS, Webhook, is_private
 
 URL = "https://hooks.example.com/services/T0/B0/s3cret"
 

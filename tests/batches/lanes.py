@@ -12,7 +12,7 @@ from typing import Any
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import Models
+from activities.models.registry import Models
 from surefoot.batches.batch import Batch
 from surefoot.batches.results import BatchResult, results
 from surefoot.batches.submitting import submit

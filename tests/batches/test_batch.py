@@ -8,10 +8,10 @@ import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 
-from activities import batch_jobs
 from activities.agents import Agent
+from activities.batches import jobs as batch_jobs
 from activities.providers.script import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.batches.batch import Batch, BatchView
 from surefoot.batches.results import BatchResult, results
 from surefoot.batches.retrying import retry

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from activities.agents import Agent
-from activities.tools import tool
+from activities.tools.tool import tool
 from stand_ins.books import Body
 from tests.batch_apis import APIS, StandIn, stand_in
 from tests.batches.lanes import Run, ended, running

@@ -7,9 +7,9 @@ import pytest
 from temporalio.client import Client as Temporal
 
 from activities.agents import Agent
-from activities.lane_requests import LaneRequests
+from activities.lanes.requests import LaneRequests
 from activities.providers.script import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.job import Job
 from tests.batch_apis import StandIn, responses_answer, stand_in
 from tests.batches.lanes import SETTINGS, TERMS, Run, ended, running, settled

@@ -7,7 +7,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.models import EXTRAS
+from activities.models.registry import EXTRAS
 from activities.providers.scripted import Script
 from surefoot.cli.doctor import Finding, models_of
 from surefoot.cli.doctor_models import model_problems, shown_models

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from activities.speech import Kind, Run, Speech
+from activities.models.speech import Kind, Run, Speech
 from surefoot.cli.live import AGAIN, LiveText
 from surefoot.saying import Look
 from tests.cli.running import Place

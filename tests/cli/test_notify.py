@@ -8,8 +8,8 @@ import pytest
 import standardwebhooks
 
 from activities.agents import Agent
+from activities.notices.webhooks import Webhook
 from activities.providers.scripted import Script
-from activities.webhooks import Webhook
 from surefoot.cli.doctor_webhooks import webhook_problem
 from tests.cli.running import Ended, Place
 from tests.webhook_receiver import answer, receiver

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from activities.agents import Agent
 from activities.errors import OutcomeUnknown, ToolError
 from activities.providers.scripted import Script
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.workflows.gated import recorded, waiting

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.console.argument_fields import Field, fields, read, read_json
 from workflows.contracts import JsonObject
 from workflows.digest import digest

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from activities.agents import Agent
 from activities.providers.script import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.batches import Budget
 from surefoot.client import Client
 from surefoot.console.rendering import batch_url, job_url, results_url

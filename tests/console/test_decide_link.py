@@ -9,8 +9,8 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from temporalio.client import Client as Temporal
 
 from activities.approval import Approval
-from activities.decision_links import DecisionLink, Links
-from activities.webhooks import Webhook
+from activities.notices.decision_links import DecisionLink, Links
+from activities.notices.webhooks import Webhook
 from surefoot.client import Client
 from surefoot.http.access import Access
 from surefoot.http.app import create_app

@@ -8,8 +8,8 @@ import pytest
 from playwright.async_api import Page
 
 from activities.agents import Agent
+from activities.models.speech import Run, Speech
 from activities.providers.scripted import Script
-from activities.speech import Run, Speech
 from surefoot.console.rendering import job_url, saying_url
 from surefoot.console.saying import making
 from surefoot.http.access import Access

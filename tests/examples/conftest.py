@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.apps import App, load_app
-from activities.tools import Tool
+from activities.tools.tool import Tool
 from surefoot.client import Client
 from tests.conftest import Host
 

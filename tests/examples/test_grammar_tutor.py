@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.agents import Agent
-from activities.answer_check import FinalAnswer
+from activities.models.answer_check import FinalAnswer
 from activities.providers.action_schema import action_schema
 from activities.providers.protocol import ToolDeclaration
 from activities.providers.script import Script

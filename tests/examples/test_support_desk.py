@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from activities.errors import InvalidArguments, ToolCancelled, ToolError
-from activities.tool_context import ToolContext
+from activities.tools.context import ToolContext
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
 from surefoot.inbox import InboxItem

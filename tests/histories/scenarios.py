@@ -18,10 +18,10 @@ from temporalio.client import Client as Temporal
 from activities.agents import Agent
 from activities.apps import App
 from activities.errors import OutcomeUnknown, ToolError
+from activities.notices.webhooks import Webhook
 from activities.providers.scripted import Script
-from activities.queues import Queue
-from activities.tools import Tool, tool
-from activities.webhooks import Webhook
+from activities.queues.queue import Queue
+from activities.tools.tool import Tool, tool
 from stand_ins.books import Body
 from surefoot.batches.batch import Batch
 from surefoot.batches.submitting import submit

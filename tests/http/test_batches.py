@@ -12,7 +12,7 @@ from httpx2 import AsyncClient, Response
 
 from activities.agents import Agent
 from activities.providers.script import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.http.access import Access
 from surefoot.http.uploads import Uploads

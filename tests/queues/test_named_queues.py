@@ -11,8 +11,8 @@ from temporalio.client import Client as Temporal
 from activities.agents import Agent
 from activities.apps import App
 from activities.providers.script import Script
-from activities.queues import Queue
-from activities.tools import tool
+from activities.queues.queue import Queue
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.errors import NoSuchQueue, WrongValue
 from surefoot.job import Job

@@ -9,7 +9,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 from activities.agents import Agent
 from activities.apps import App
 from activities.providers.script import Script
-from activities.rates import Rate
+from activities.rates.rate import Rate
 from surefoot.client import Client
 from tests.conftest import QUICK
 from worker import hosting

@@ -15,7 +15,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.providers.protocol import ModelRequest
 from activities.providers.script import Script
-from activities.rates import Rate
+from activities.rates.rate import Rate
 from surefoot.client import Client
 from tests.conftest import QUICK, Host
 from tests.replaying import assert_replays
@@ -116,7 +116,7 @@ async def test_without_a_rate_the_same_provider_makes_jobs_fail(host: Host) -> N
 
 
 async def test_the_tokens_that_answers_use_set_the_rate(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("activities.rate_meter.REPORT_SECONDS", 0.1)
+    monkeypatch.setattr("activities.rates.meter.REPORT_SECONDS", 0.1)
     provider = Provider(per_second=1000, tokens=500)
     async with host(asker(provider, Rate("tokens", tokens_per_minute=600_000))) as client:
         jobs = [await client.start("asker", f"go {n}") for n in range(3)]

@@ -10,10 +10,10 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.agents import Agent
 from activities.apps import App
+from activities.budgets.spending import TenantSpending
+from activities.budgets.tenant_budget import TenantBudget
 from activities.payloads import data_converter
 from activities.providers.script import Script
-from activities.tenant_budgets import TenantBudget
-from activities.tenant_spending import TenantSpending
 from surefoot.batches.batch import Batch, BatchView
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
@@ -36,8 +36,8 @@ def fresh(name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("activities.tenant_spending.LATE", timedelta(seconds=1))
-    monkeypatch.setattr("activities.tenant_spending.EACH", timedelta(milliseconds=200))
+    monkeypatch.setattr("activities.budgets.spending.LATE", timedelta(seconds=1))
+    monkeypatch.setattr("activities.budgets.spending.EACH", timedelta(milliseconds=200))
 
 
 def app(*budgets: TenantBudget, agents: tuple[Agent, ...] = (DEAR,)) -> App:
@@ -91,7 +91,7 @@ async def test_a_held_batch_goes_on_by_itself_in_the_next_period(
     start = datetime.now(UTC)
     turn, end = start + timedelta(seconds=15), start + timedelta(days=1)
     monkeypatch.setattr(
-        "activities.tenant_spending.period", lambda _, now: (start, turn) if now < turn else (turn, end)
+        "activities.budgets.spending.period", lambda _, now: (start, turn) if now < turn else (turn, end)
     )
     queue, tenant = fresh("queue"), fresh("acme")
     client = Client(temporal, task_queue=queue)
@@ -113,7 +113,7 @@ async def test_a_persons_pause_of_a_batch_that_a_budget_holds_does_not_end_with_
     start = datetime.now(UTC)
     turn, end = start + timedelta(seconds=12), start + timedelta(days=1)
     monkeypatch.setattr(
-        "activities.tenant_spending.period", lambda _, now: (start, turn) if now < turn else (turn, end)
+        "activities.budgets.spending.period", lambda _, now: (start, turn) if now < turn else (turn, end)
     )
     queue, tenant = fresh("queue"), fresh("acme")
     client = Client(temporal, task_queue=queue)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from activities.agents import Agent
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from tests.conftest import Host
 from tests.judge import judge_chat, judge_responses

@@ -6,9 +6,9 @@ from typing import Any, cast
 from temporalio.client import Client as Temporal
 
 from activities.agents import Agent
+from activities.models.speech import MOST_CHARS, Run, Speech
 from activities.payloads import data_converter
 from activities.providers.scripted import Script
-from activities.speech import MOST_CHARS, Run, Speech
 from surefoot.glances import Glance
 from surefoot.job import Job
 from surefoot.listening import Listener, News, Recorded

@@ -1,6 +1,6 @@
 """From looks at a model call to what a watcher is told: everything once, in order, and what became void."""
 
-from activities.speech import Kind, Run, Speech
+from activities.models.speech import Kind, Run, Speech
 from surefoot.saying import Forgotten, Heard, Look, Said
 
 

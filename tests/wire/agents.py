@@ -7,8 +7,8 @@ from typing import Any, Final, cast
 
 from activities.agents import Agent
 from activities.errors import OutcomeUnknown, ToolError
-from activities.tool_context import ToolContext
-from activities.tools import Tool, tool
+from activities.tools.context import ToolContext
+from activities.tools.tool import Tool, tool
 from tests.wire.answers import Act
 from tests.wire.server import ModelServer
 

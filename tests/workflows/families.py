@@ -5,7 +5,7 @@ from typing import Any
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
-from activities.tools import Tool
+from activities.tools.tool import Tool
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.waiting import until

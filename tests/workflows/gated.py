@@ -8,7 +8,7 @@ from typing import Any
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.waiting import until

@@ -5,7 +5,7 @@ from typing import Any
 
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from workflows.contracts import Logged
 
 Scripted = Mapping[str, Any]

@@ -7,7 +7,7 @@ from activities.agents import Agent
 from activities.errors import OutcomeUnknown
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.waiting import Flag, until

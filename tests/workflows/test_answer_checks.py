@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from activities.agents import Agent
-from activities.answer_check import FinalAnswer
+from activities.models.answer_check import FinalAnswer
 from activities.providers.scripted import Script
 from tests.conftest import Host
 from tests.workflows.scripting import kinds, look_up, looks, watched

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from activities.agents import Agent
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.scripting import call, calls, kinds, look_up, looks, save, watched

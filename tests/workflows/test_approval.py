@@ -4,7 +4,7 @@ import pytest
 
 from activities.approval import Approval
 from activities.errors import OutcomeUnknown
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
 from surefoot.job import Job

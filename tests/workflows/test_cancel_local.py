@@ -12,7 +12,7 @@ from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, 
 from activities.agents import Agent
 from activities.apps import App
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from tests.conftest import QUICK
 from tests.workflows.scripting import call, calls

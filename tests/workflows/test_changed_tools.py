@@ -1,7 +1,7 @@
 """A deploy that changes what a tool is, between the plan of a call and its execution."""
 
 from activities.agents import Agent
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.conftest import Host
 from tests.workflows.scripting import call, calls, watched
 from workflows.contracts import Result

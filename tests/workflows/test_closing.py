@@ -7,7 +7,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.errors import OutcomeUnknown
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.conftest import Host
 from tests.judge_transcript import judge_transcript
 from tests.waiting import until

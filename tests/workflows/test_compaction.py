@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from activities.agents import Agent
-from activities.epochs import LONG_RESULT, size_of
-from activities.prompts import SUM_UP, SUMMING_UP
+from activities.models.epochs import LONG_RESULT, size_of
+from activities.models.prompts import SUM_UP, SUMMING_UP
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.job import Job
 from tests.conftest import QUICK, Host
 from tests.judge_transcript import judge_transcript

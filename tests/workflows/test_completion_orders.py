@@ -11,7 +11,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.job import Job
 from tests.conftest import Host
 from tests.replaying import assert_replays

@@ -13,7 +13,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.payloads import KEYS, data_converter
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
 from surefoot.inbox import InboxItem

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from activities.rendering import well_formed
-from activities.tools import tool
+from activities.tools.rendering import well_formed
+from activities.tools.tool import tool
 from surefoot.errors import DecisionRefused
 from surefoot.job import Job
 from tests.conftest import Host

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from activities.policy import deny_if
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from surefoot.errors import DecisionRefused
 from tests.conftest import Host
 from tests.waiting import until

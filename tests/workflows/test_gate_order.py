@@ -2,7 +2,7 @@
 
 import asyncio
 
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer

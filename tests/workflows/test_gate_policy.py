@@ -7,7 +7,7 @@ import pytest
 from activities.agents import Agent
 from activities.policy import Rule, ask_if, deny_if
 from activities.providers.scripted import Script
-from activities.tools import Tool
+from activities.tools.tool import Tool
 from tests.conftest import Host
 from tests.waiting import until
 from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer

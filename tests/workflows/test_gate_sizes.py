@@ -8,7 +8,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from surefoot.errors import DecisionRefused, TooLarge
 from tests.conftest import Host
 from tests.waiting import until

@@ -3,7 +3,7 @@
 import pytest
 
 from activities.errors import OutcomeUnknown
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused
 from surefoot.job import Job

@@ -6,7 +6,7 @@ import pytest
 
 from activities.agents import Agent
 from activities.providers.protocol import ModelRequest
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.conftest import Host
 from tests.workflows.scripting import call, calls, kinds, look_up, looks, note, watched
 from workflows.contracts import Limits, Outcome, Result, Status

@@ -2,7 +2,7 @@
 
 from activities.agents import Agent
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.conftest import Host
 from workflows.contracts import Limits, Message, Result, Turn
 

@@ -15,9 +15,9 @@ from temporalio.client import WorkflowExecution
 from activities.agents import Agent
 from activities.approval import Approval
 from activities.errors import OutcomeUnknown
+from activities.notices.webhooks import Webhook
 from activities.providers.scripted import Script
-from activities.tools import tool
-from activities.webhooks import Webhook
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.job import Job
 from tests.conftest import QUICK, Host

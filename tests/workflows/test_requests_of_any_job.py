@@ -20,10 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from temporalio.client import Client as Temporal
 
-from activities import model_asker
 from activities.apps import App
+from activities.models import asker as model_asker
+from activities.models.stand_ins import StandIns
 from activities.providers import openai_vendors
-from activities.stand_ins import StandIns
 from surefoot.client import Client
 from surefoot.errors import DecisionRefused, JobEnded
 from surefoot.job import Job

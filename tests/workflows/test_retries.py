@@ -13,7 +13,7 @@ from activities.agents import Agent
 from activities.artifacts import Artifacts
 from activities.errors import ToolError
 from activities.providers.scripted import Script
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from tests.conftest import QUICK, Host
 from tests.waiting import until
 from tests.workflows.gated import cli, results

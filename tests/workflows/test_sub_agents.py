@@ -11,7 +11,7 @@ from activities.agents import Agent
 from activities.errors import OutcomeUnknown
 from activities.policy import ask_if, deny_if
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.inbox import InboxItem
 from tests.conftest import QUICK, Host

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from tests.conftest import Host
 from tests.waiting import Flag, until
 from tests.workflows.families import DONE, child, child_waits, desk, has_child, researcher

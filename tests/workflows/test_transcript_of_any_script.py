@@ -20,7 +20,7 @@ from activities.providers.google_request import build_body
 from activities.providers.protocol import ModelRequest
 from activities.providers.scripted import Script
 from activities.sandbox import Sandbox
-from activities.tools import Tool, tool
+from activities.tools.tool import Tool, tool
 from surefoot.client import Client
 from tests.conftest import QUICK
 from tests.judge_google import judge_contents

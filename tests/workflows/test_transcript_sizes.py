@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from activities.agents import Agent
-from activities.call_model import ModelCaller
-from activities.tools import tool
+from activities.models.call_model import ModelCaller
+from activities.tools.tool import tool
 from activities.transcripts import Transcripts
 from surefoot.client import Client
 from surefoot.inbox import InboxItem

@@ -11,9 +11,9 @@ from activities.agents import Agent
 from activities.mcp.server import McpServer
 from activities.mcp.servers import McpServers
 from activities.providers.scripted import Script
-from activities.shown import Shown
 from activities.threads import Threads
-from activities.tool_context import ToolContext
+from activities.tools.context import ToolContext
+from activities.tools.shown import Shown
 from tests.mcp_servers import declared
 
 

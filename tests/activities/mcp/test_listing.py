@@ -6,7 +6,7 @@ from activities.agents import Agent
 from activities.approval import Approval
 from activities.mcp import link
 from activities.mcp.tool import McpTool
-from activities.tools import tool
+from activities.tools.tool import tool
 from tests.activities.mcp.conftest import Desk
 from tests.waiting import until
 

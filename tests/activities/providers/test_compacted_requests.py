@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from activities.context import Context
-from activities.epochs import LONG_RESULT, latest
-from activities.prompts import SUM_UP
+from activities.models.context import Context
+from activities.models.epochs import LONG_RESULT, latest
+from activities.models.prompts import SUM_UP
+from activities.models.summarize import shortened
 from activities.providers.anthropic_request import build_request
 from activities.providers.google_request import build_body
 from activities.providers.openai_chat_request import chat_request
 from activities.providers.openai_responses_request import chain_start, responses_request
 from activities.providers.openai_vendors import vendor
 from activities.providers.protocol import ModelRequest, ToolDeclaration
-from activities.summarize import shortened
 from tests.judge import judge_chat, judge_responses
 from tests.judge_anthropic import judge_messages
 from tests.judge_google import judge_contents

@@ -7,7 +7,6 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import BaseModel, JsonValue
 
-from activities import json_schema
 from activities.agents import Agent
 from activities.errors import DefinitionError
 from activities.providers.action_schema import action_schema, is_strict
@@ -15,7 +14,8 @@ from activities.providers.openai_chat import OpenAIChat
 from activities.providers.protocol import ModelRequest, ToolDeclaration
 from activities.providers.schema_mode import SchemaMode
 from activities.providers.scripted import Script
-from activities.tools import tool
+from activities.tools import json_schema
+from activities.tools.tool import tool
 from tests.activities.providers.openai_wire import chat, request, responses
 from tests.conftest import Host
 from tests.judge import judge_chat

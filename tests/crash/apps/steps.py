@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from activities.agents import Agent
+from activities.notices.webhooks import Webhook
 from activities.policy import ask_if
 from activities.providers.protocol import ModelRequest
 from activities.providers.script import position as position_of
 from activities.providers.scripted import Script
-from activities.tool_context import ToolContext
-from activities.tools import tool
-from activities.webhooks import Webhook
+from activities.tools.context import ToolContext
+from activities.tools.tool import tool
 
 FOLDER = Path(os.environ["CRASH_FOLDER"])
 

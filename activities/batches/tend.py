@@ -1,0 +1,269 @@
+"""Looks after the jobs of a batch: begins them in order while fewer run than may, and says when there is none left.
+
+It keeps nothing that the server does not know: how far it came rides in its heartbeats, and which jobs run is asked.
+What visibility does not show yet is known by the jobs that were begun just now, which are listened to one by one.
+"""
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from temporalio import activity
+from temporalio.client import AsyncActivityCancelledError, Client, WorkflowHistoryEventFilterType
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.batches import jobs as batch_jobs
+from activities.batches.jobs import ENDED, LATE, WAITS, Counts
+from activities.batches.lines import Lines
+from activities.budgets.spending import SpentUp, TenantSpending
+from workflows.batch_contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
+from workflows.showing import COST, PHASE, SAVED, TOKENS, UNMEASURED
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""How often the server is asked how the jobs stand."""
+
+FRESH = timedelta(seconds=10)
+"""For how long a job that was begun here is listened to; after that visibility knows it."""
+
+AT_ONCE = 10
+"""How many jobs are begun at the same time."""
+PASSES = 3
+REFUSAL_CHARS = 500
+CLOSE = WorkflowHistoryEventFilterType.CLOSE_EVENT
+PATIENCE_SECONDS = 30.0
+"""How long jobs are waited for that visibility does not know though they were begun: somebody may have deleted them."""
+
+
+class BatchTender:
+    """The activities that begin and end the jobs of batches."""
+
+    def __init__(self, spending: TenantSpending) -> None:
+        self._spending = spending
+
+    @activity.defn
+    async def tend_batch(self, request: TendBatch) -> Tended:
+        return await _Tending(activity.client(), request, self._spending).run()
+
+    @activity.defn
+    async def end_jobs(self, request: EndJobs) -> None:
+        client, told, quiet = activity.client(), set[str](), 0
+        # A job that was begun a moment ago may not be listed yet.
+        while quiet < PASSES:
+            new = [run.id async for run in batch_jobs.running(client, request.batch) if run.id not in told]
+            for job in new:
+                activity.heartbeat()
+                await _end(client, job, request)
+                told.add(job)
+            quiet = 0 if new else quiet + 1
+            activity.heartbeat()
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _end(client: Client, job: str, request: EndJobs) -> None:
+    handle = client.get_workflow_handle(job)
+    try:
+        if request.how == "cancel":
+            await handle.signal("cancelled_by", f"batch {request.batch}")
+            await handle.cancel()
+        else:
+            await handle.signal("stop", f"batch {request.batch}")
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:  # it has ended by itself
+            raise
+
+
+class _Tending:
+    """One attempt to tend a batch."""
+
+    def __init__(self, client: Client, request: TendBatch, spending: TenantSpending) -> None:
+        info = activity.info()
+        self._spending = spending
+        self._client, self._batch, self._state = client, request.batch, request.state
+        self._queue, self._token = info.task_queue, info.task_token
+        before = info.heartbeat_details
+        self._progress = (
+            Tended.model_validate(before[0]) if before else Tended(begun=request.state.begun, spent=request.state.spent)
+        )
+        self._lines = Lines(client, request.state.parts)
+        self._total = self._lines.total
+        self._occupied = 0
+        self._fresh: dict[str, asyncio.Task[None]] = {}
+        self._freed = asyncio.Event()
+        self._missing_since: float | None = None
+
+    async def run(self) -> Tended:
+        try:
+            while True:
+                counts = await self._look()
+                if (end := self._end_of(counts)) is not None:
+                    return end
+                await self._beat()
+                if self._may_begin and (spent_up := await self._tenant_spent_up()) is not None:
+                    return self._progress.model_copy(update={"over_budget": spent_up.why, "held_until": spent_up.until})
+                await self._fill()
+        except AsyncActivityCancelledError:
+            return self._progress
+        except asyncio.CancelledError:
+            details = activity.cancellation_details()
+            if details is None or not details.cancel_requested:
+                raise  # the worker shuts down, and another one goes on from the last beat
+            return self._progress
+        finally:
+            for listening in self._fresh.values():
+                listening.cancel()
+
+    async def _beat(self) -> None:
+        handle = self._client.get_async_activity_handle(task_token=self._token)
+        await handle.heartbeat(self._progress)
+        activity.heartbeat(self._progress)  # or else the SDK would take this attempt for a dead one
+
+    # --- how it stands
+
+    async def _look(self) -> Counts:
+        now = datetime.now(UTC)
+        counts = await batch_jobs.count(self._client, self._batch)
+        jobs = f"{batch_jobs.jobs_of(self._batch)} AND ExecutionStatus = 'Running'"
+        if self._fresh:
+            recent = f"{jobs} AND {WAITS} AND StartTime >= '{(now - 2 * FRESH).isoformat()}'"
+            async for run in self._client.list_workflows(recent):
+                self._no_longer_fresh(run.id)
+        self._occupied = 0
+        if counts.running > counts.idle:
+            old = f"{jobs} AND {PHASE.name} = 'running' AND StartTime < '{(now - FRESH).isoformat()}'"
+            self._occupied = await batch_jobs.number(self._client, old)
+        await self._settle(now if self._is_over(counts) else now - LATE)
+        return counts
+
+    async def _settle(self, until: datetime) -> None:
+        """Charge the jobs that ended before `until` and were not charged yet."""
+        spent = self._progress.spent
+        if spent.until is not None and until <= spent.until:
+            return  # what came before was charged to the last moment: going back would charge it twice
+        query = f"{batch_jobs.jobs_of(self._batch)} AND {ENDED} AND CloseTime < '{until.isoformat()}'"
+        if spent.until is not None:
+            query += f" AND CloseTime >= '{spent.until.isoformat()}'"
+        tokens, cost, saved, unmeasured, jobs = 0, 0.0, 0.0, 0, 0
+        async for run in self._client.list_workflows(query):
+            found = run.typed_search_attributes
+            tokens += found.get(TOKENS) or 0
+            cost += found.get(COST) or 0.0
+            saved += found.get(SAVED) or 0.0
+            unmeasured += found.get(UNMEASURED) or 0
+            jobs += 1
+        total = BatchSpent(
+            tokens=spent.tokens + tokens,
+            cost_usd=spent.cost_usd + cost,
+            unmeasured=spent.unmeasured + unmeasured,
+            jobs=spent.jobs + jobs,
+            until=until,
+            saved_usd=spent.saved_usd + saved,
+        )
+        self._progress = self._progress.model_copy(update={"spent": total})
+
+    @property
+    def _may_begin(self) -> bool:
+        return self._state.ending is None and self._progress.begun < self._total
+
+    def _is_over(self, counts: Counts) -> bool:
+        """Whether every job that is to be has ended, as far as visibility knows."""
+        if self._may_begin or self._fresh or counts.running:
+            self._missing_since = None
+            return False
+        expected = self._progress.begun - len(self._progress.refused)
+        if counts.ended >= expected:
+            return True
+        since = self._missing_since = self._missing_since or time.monotonic()
+        if time.monotonic() - since < PATIENCE_SECONDS:
+            return False
+        log.warning("batch %s: %d jobs are not to be found any more", self._batch, expected - counts.ended)
+        return True
+
+    def _end_of(self, counts: Counts) -> Tended | None:
+        """What to answer with, if there is nothing to do for now."""
+        if self._is_over(counts):
+            return self._progress.model_copy(update={"ended": True})
+        if self._may_begin and (why := self._over_budget()):
+            return self._progress.model_copy(update={"over_budget": why})
+        if not self._may_begin and not self._fresh and counts.idle and counts.running == counts.idle:
+            return self._progress.model_copy(update={"parked": True})
+        return None
+
+    def _over_budget(self) -> str | None:
+        budget, spent = self._state.budget, self._progress.spent
+        if budget.tokens is not None and spent.tokens >= budget.tokens:
+            return f"the budget of {budget.tokens:,} tokens is spent ({spent.tokens:,} used)"
+        if budget.cost_usd is not None and spent.cost_usd >= budget.cost_usd:
+            return f"the budget of ${budget.cost_usd:.2f} is spent (${spent.cost_usd:.2f} used)"
+        return None
+
+    async def _tenant_spent_up(self) -> SpentUp | None:
+        """The reached budget of the tenant for whom this batch works; beats go on, since a first look may take long."""
+        tenant = self._state.order.tenant
+        if tenant is None or not self._spending.concerns(tenant):
+            return None
+        looking = asyncio.create_task(self._spending.spent_up(self._client, tenant))
+        try:
+            while not (await asyncio.wait((looking,), timeout=LOOK_SECONDS))[0]:
+                await self._beat()
+        finally:
+            looking.cancel()
+        return looking.result()
+
+    # --- beginning jobs
+
+    async def _fill(self) -> None:
+        """Begin what there is room for, until it is time to look again."""
+        deadline = time.monotonic() + LOOK_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            free = self._state.concurrency - self._occupied - len(self._fresh)
+            if free > 0 and self._may_begin:
+                await self._begin(min(free, AT_ONCE))
+                continue
+            self._freed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._freed.wait(), left)
+
+    async def _begin(self, most: int) -> None:
+        lines = await self._lines.read(self._progress.begun, most)
+        order = self._state.order
+        starts = asyncio.gather(*(self._begin_one(line, order) for line in lines))
+        try:
+            await asyncio.shield(starts)
+        finally:  # asked to end meanwhile, too: jobs that are not counted would not be waited for
+            for job in await starts:
+                if job is not None:
+                    self._fresh[job] = asyncio.create_task(self._listen(job))
+            self._progress = self._progress.model_copy(update={"begun": self._progress.begun + len(lines)})
+
+    async def _begin_one(self, line: BatchLine, order: BatchOrder) -> str | None:
+        try:
+            return await batch_jobs.begin(self._client, self._queue, self._batch, line, order, self._state.submitted)
+        except RPCError as error:
+            if error.status != RPCStatusCode.INVALID_ARGUMENT:
+                raise
+            log.warning("batch %s: line %d can't be a job: %s", self._batch, line.number, error)
+            refused = {**self._progress.refused, line.number: str(error)[:REFUSAL_CHARS]}
+            self._progress = self._progress.model_copy(update={"refused": refused})
+            return None
+
+    async def _listen(self, job: str) -> None:
+        """Until this job's run has ended, or visibility is sure to know of it."""
+        handle = self._client.get_workflow_handle(job)
+        ends = handle.fetch_history_events(wait_new_event=True, event_filter_type=CLOSE, skip_archival=True)
+        try:
+            with suppress(RPCError, TimeoutError):
+                async with asyncio.timeout(FRESH.total_seconds()):
+                    async for _ in ends:
+                        break
+        finally:
+            self._fresh.pop(job, None)
+            self._freed.set()
+
+    def _no_longer_fresh(self, job: str) -> None:
+        if listening := self._fresh.pop(job, None):
+            listening.cancel()
+            self._freed.set()

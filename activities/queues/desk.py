@@ -1,0 +1,93 @@
+"""The activities of named queues: a job enters one, and a queue sees which of its jobs still hold their places.
+
+Entering twice, after a crash, changes nothing: the queue knows its jobs by their ids.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from temporalio import activity
+from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.errors import DefinitionError
+from activities.queues.queue import Queue
+from workflows import labels
+from workflows.queue_contracts import (
+    JOB_QUEUE,
+    EnterQueue,
+    LookAtQueue,
+    QueueEntry,
+    QueueSeen,
+    QueueState,
+    queue_id,
+    queue_memo,
+)
+from workflows.showing import PHASE, QUEUE
+
+AT_ONCE = 20
+"""How many jobs are looked at together."""
+
+
+class QueueDesk:
+    """The named queues of one app."""
+
+    def __init__(self, queues: Mapping[str, Queue]) -> None:
+        self._queues = queues
+
+    @activity.defn
+    async def enter_queue(self, request: EnterQueue) -> None:
+        info = activity.info()
+        if (queue := self._queues.get(request.queue)) is None:
+            known = ", ".join(sorted(self._queues)) or "none"
+            raise DefinitionError(
+                f"there is no queue {request.queue!r}; the app has: {known}. Write Queue({request.queue!r},"
+                " concurrency=…) in the app file and restart the workers, or start the job without a queue"
+            )
+        state = QueueState(name=queue.name, terms=queue.terms, said=queue.terms)
+        await activity.client().start_workflow(
+            JOB_QUEUE,
+            state,
+            id=queue_id(info.task_queue, queue.name),
+            task_queue=info.task_queue,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            memo=dict(queue_memo(state)),
+            start_signal="enter",
+            start_signal_args=[QueueEntry(job=info.workflow_id or "", terms=queue.terms)],
+        )
+
+    @activity.defn
+    async def look_at_queue(self, request: LookAtQueue) -> QueueSeen:
+        """Which jobs take a place: those that were let in and work, and those that had waited and go on."""
+        client, task_queue = activity.client(), activity.info().task_queue
+        queue = self._queues.get(request.queue)
+        listed = (
+            f"WorkflowType = '{labels.WORKFLOW}' AND TaskQueue = '{task_queue}' AND {QUEUE.name} = '{request.queue}'"
+            f" AND ExecutionStatus = 'Running' AND {PHASE.name} = 'running'"
+        )
+        jobs = dict.fromkeys(request.places) | {run.id: None async for run in client.list_workflows(listed)}
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def works(job: str) -> bool:
+            async with places:
+                return await _works(client, job)
+
+        working = await asyncio.gather(*(works(job) for job in jobs))
+        return QueueSeen(
+            places=[job for job, yes in zip(jobs, working, strict=True) if yes],
+            **({"terms": queue.terms} if queue is not None else {}),
+        )
+
+
+async def _works(client: Client, job: str) -> bool:
+    """Whether the job runs and waits for nobody, by what the server knows of itself: visibility is late."""
+    try:
+        description = await client.get_workflow_handle(job).describe()
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
+            return False
+        raise
+    phase = description.typed_search_attributes.get(PHASE)
+    # One that was let in just now may not have done its first step yet.
+    return description.status == WorkflowExecutionStatus.RUNNING and phase in ("running", "queued")
