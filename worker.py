@@ -52,15 +52,15 @@ from activities.threads import Threads
 from activities.timing import Timing
 from activities.transcripts import Transcripts
 from workflows.agent_job import AgentJob
-from workflows.batch import Batch
-from workflows.batch_part import BatchPart
-from workflows.job_queue import JobQueue
-from workflows.lane import Lane
-from workflows.lane_contracts import LaneTerms
-from workflows.model_rate import ModelRate
+from workflows.batches.batch import Batch
+from workflows.batches.part import BatchPart
+from workflows.lanes.contracts import LaneTerms
+from workflows.lanes.lane import Lane
+from workflows.lanes.provider_batch import ProviderBatch
 from workflows.notice_delivery import NoticeDelivery
-from workflows.provider_batch import ProviderBatch
-from workflows.rate_contracts import rated_queue
+from workflows.queues.job_queue import JobQueue
+from workflows.rates.contracts import rated_queue
+from workflows.rates.model_rate import ModelRate
 
 log = logging.getLogger("surefoot.worker")
 DEFAULT_QUEUE = "surefoot"

@@ -25,7 +25,7 @@ from surefoot.batches.batch import Batch
 from surefoot.batches.checking import Checked, reading
 from surefoot.batches.submitting import put_parts, submit
 from surefoot.client import Client
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 
 QUEUE = "bench-batches"
 WARM = 50

@@ -26,8 +26,8 @@ from stand_ins.serving import serving
 from surefoot.batches import Batch, results
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
-from workflows.batch_contracts import BatchLine, BatchOrder
-from workflows.lane_contracts import LaneTerms
+from workflows.batches.contracts import BatchLine, BatchOrder
+from workflows.lanes.contracts import LaneTerms
 
 ROUNDS = LOOKS + 1
 RESCUES = 1

@@ -22,7 +22,7 @@ from surefoot import Client
 from surefoot.connection import connect_embedded
 from surefoot.embedded import lease
 from surefoot.settings import Settings
-from workflows.lane_contracts import LaneTerms
+from workflows.lanes.contracts import LaneTerms
 
 __all__ = ["FAULTS", "half_price"]
 

@@ -29,7 +29,7 @@ from surefoot.settings import DEFAULT_TASK_QUEUE
 from surefoot.starting import digest, must_be_same, replied, reply_mark, request_print, start_run, started_alike
 from surefoot.texts import agent_name, checked, marks, named, queue_name, quoted
 from workflows import labels
-from workflows.batch_contracts import LineClass
+from workflows.batches.contracts import LineClass
 from workflows.contracts import JobStart, Limits
 
 ID_CHARS = 100

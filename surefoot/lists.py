@@ -12,7 +12,7 @@ from activities.batches.jobs import ENDED_AS
 from surefoot.errors import Unreadable
 from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
-from workflows.batch_contracts import LineClass
+from workflows.batches.contracts import LineClass
 from workflows.contracts import Record
 from workflows.showing import AGENT, BATCH, PHASE, STATUS, TAGS, TENANT
 

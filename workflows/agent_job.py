@@ -12,7 +12,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
-from workflows import policies, queueing, steps
+from workflows import policies, steps
 from workflows.carrying import left_open, state_of
 from workflows.contracts import (
     AgentSpec,
@@ -35,10 +35,11 @@ from workflows.contracts import (
 from workflows.desk import Desk
 from workflows.failures import FAILED, FAULTS, reason
 from workflows.gate import Gate
-from workflows.lane_contracts import LaneReply
+from workflows.lanes.contracts import LaneReply
 from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
 from workflows.outcomes import outcome
+from workflows.queues import queueing
 from workflows.received import NAME_CHARS, received, received_loosely, received_start, unanswered
 from workflows.showing import VIEW_BYTES, fitting
 from workflows.transcript import Transcript

@@ -10,7 +10,7 @@ from typing import Any
 
 from temporalio.common import Priority, SearchAttributePair, TypedSearchAttributes
 
-from workflows.batch_contracts import BatchNote, BatchState
+from workflows.batches.contracts import BatchNote, BatchState
 from workflows.contracts import JobStart
 from workflows.showing import AGENT, BATCH, PHASE, QUEUE, TAGS, TENANT
 

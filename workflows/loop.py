@@ -25,7 +25,7 @@ from workflows.contracts import (
 )
 from workflows.desk import Desk
 from workflows.gate import Gate
-from workflows.lane_asking import LaneAsking, LaneFailed
+from workflows.lanes.asking import LaneAsking, LaneFailed
 from workflows.limits import Allowance
 from workflows.transcript import Transcript
 

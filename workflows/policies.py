@@ -12,8 +12,8 @@ from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType
 
 from workflows.contracts import AgentSpec, CallPlan
-from workflows.lane_contracts import LaneTerms
-from workflows.rate_contracts import rated_queue
+from workflows.lanes.contracts import LaneTerms
+from workflows.rates.contracts import rated_queue
 
 INTERRUPTIONS = 30
 """How many attempts may be lost to dying workers before a step is given up."""

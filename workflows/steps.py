@@ -5,7 +5,7 @@ The bodies live in `activities/`, which the workflow must not import; `worker.py
 
 from temporalio import activity
 
-from workflows.batch_contracts import EndJobs, TendBatch, Tended
+from workflows.batches.contracts import EndJobs, TendBatch, Tended
 from workflows.contracts import (
     AgentSpec,
     ArgumentsCheck,
@@ -23,7 +23,7 @@ from workflows.contracts import (
     ToolReply,
     TranscriptPage,
 )
-from workflows.lane_contracts import (
+from workflows.lanes.contracts import (
     BatchSeen,
     HandBack,
     HandedBack,
@@ -35,8 +35,8 @@ from workflows.lane_contracts import (
     SubmitBatch,
     Submitted,
 )
-from workflows.queue_contracts import EnterQueue, LookAtQueue, QueueSeen
-from workflows.rate_contracts import SetRate
+from workflows.queues.contracts import EnterQueue, LookAtQueue, QueueSeen
+from workflows.rates.contracts import SetRate
 
 
 @activity.defn

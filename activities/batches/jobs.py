@@ -15,7 +15,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from workflows import labels
-from workflows.batch_contracts import BatchLine, BatchNote, BatchOrder, LineClass
+from workflows.batches.contracts import BatchLine, BatchNote, BatchOrder, LineClass
 from workflows.contracts import BatchPlace, JobStart
 from workflows.showing import BATCH, PHASE, STATUS
 

@@ -9,7 +9,7 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryRequest
 from temporalio.client import Client
 
-from workflows.batch_contracts import BatchLine, BatchLines, PartRef
+from workflows.batches.contracts import BatchLine, BatchLines, PartRef
 
 
 async def read_part(client: Client, part: str) -> list[BatchLine]:

@@ -18,7 +18,7 @@ from activities.batches import jobs as batch_jobs
 from activities.batches.jobs import ENDED, LATE, WAITS, Counts
 from activities.batches.lines import Lines
 from activities.budgets.spending import SpentUp, TenantSpending
-from workflows.batch_contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
+from workflows.batches.contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
 from workflows.showing import COST, PHASE, SAVED, TOKENS, UNMEASURED
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from activities.errors import DefinitionError
 from workflows.contracts import Lane
-from workflows.lane_contracts import LaneTerms
+from workflows.lanes.contracts import LaneTerms
 
 BATCH_HOSTS = ("api.openai.com", "api.anthropic.com")
 """Who has a batch API at half price. Other servers that speak these APIs may; `lane="batch"` asks them."""

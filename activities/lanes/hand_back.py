@@ -28,7 +28,7 @@ from activities.providers.prices import priced
 from activities.providers.protocol import ModelRequest
 from activities.tools.explain import said
 from workflows.contracts import JsonObject, Turn
-from workflows.lane_contracts import HandBack, HandedBack, LaneBooks, LaneLine, LaneReply
+from workflows.lanes.contracts import HandBack, HandedBack, LaneBooks, LaneLine, LaneReply
 
 log = logging.getLogger(__name__)
 AT_ONCE = 16

@@ -17,7 +17,16 @@ from activities.batches import jobs as batch_jobs
 from activities.lanes.choosing import choose
 from activities.lanes.requests import LaneRequests, NotForLanes
 from activities.tools.explain import said
-from workflows.lane_contracts import LANE_WORKFLOW, HandedIn, HandIn, LaneLine, LaneLook, LaneSeen, LaneState, LaneTerms
+from workflows.lanes.contracts import (
+    LANE_WORKFLOW,
+    HandedIn,
+    HandIn,
+    LaneLine,
+    LaneLook,
+    LaneSeen,
+    LaneState,
+    LaneTerms,
+)
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.lane_contracts import LaneLine, LaneReply
+from workflows.lanes.contracts import LaneLine, LaneReply
 
 
 async def tell_job(client: Client, line: LaneLine, reply: LaneReply) -> bool:

@@ -25,7 +25,7 @@ from activities.providers.schema_mode import SchemaMode
 from activities.tools.explain import said
 from activities.transcripts import Transcripts
 from workflows.contracts import Audit, CallModel, Entry, JsonObject, Turn
-from workflows.lane_contracts import LaneKey
+from workflows.lanes.contracts import LaneKey
 
 
 class NotForLanes(Exception):

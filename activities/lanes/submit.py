@@ -22,7 +22,7 @@ from activities.lanes.requests import LaneRequests, NotForLanes
 from activities.providers.batches import BatchProvider, Intent, never_began
 from activities.providers.errors import ModelError, NotFound, QuotaExhausted, RateLimited
 from activities.tools.explain import said
-from workflows.lane_contracts import (
+from workflows.lanes.contracts import (
     BatchSeen,
     LaneLine,
     LaneReply,

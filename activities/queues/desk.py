@@ -14,7 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.errors import DefinitionError
 from activities.queues.queue import Queue
 from workflows import labels
-from workflows.queue_contracts import (
+from workflows.queues.contracts import (
     JOB_QUEUE,
     EnterQueue,
     LookAtQueue,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from activities.errors import DefinitionError
 from activities.names import NAME
-from workflows.queue_contracts import MOST_AT_ONCE, QueueTerms
+from workflows.queues.contracts import MOST_AT_ONCE, QueueTerms
 
 
 class Queue:

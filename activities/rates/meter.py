@@ -13,7 +13,7 @@ from temporalio.common import WorkflowIDConflictPolicy
 
 from activities.rates.rate import Rate
 from workflows.contracts import Usage
-from workflows.rate_contracts import MODEL_RATE, RateReport, RateState, rated_queue
+from workflows.rates.contracts import MODEL_RATE, RateReport, RateState, rated_queue
 
 log = logging.getLogger(__name__)
 

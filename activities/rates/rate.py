@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from activities.errors import DefinitionError
 from activities.names import NAME
-from workflows import pacing
-from workflows.rate_contracts import RateTerms
+from workflows.rates import pacing
+from workflows.rates.contracts import RateTerms
 
 
 class Rate:

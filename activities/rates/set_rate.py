@@ -11,7 +11,7 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.rate_contracts import SetRate
+from workflows.rates.contracts import SetRate
 
 IN_VAIN = (RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.INVALID_ARGUMENT)
 """What the server will say the next time as well."""

@@ -14,7 +14,7 @@ from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import submit
 from surefoot.errors import BadLines, WrongValue
 from surefoot.texts import marks, named
-from workflows.batch_contracts import BatchOrder, Budget
+from workflows.batches.contracts import BatchOrder, Budget
 from workflows.contracts import Lane, Limits
 
 __all__ = ["BadLine", "Batch", "BatchResult", "BatchView", "Batches", "Budget", "results", "retry"]

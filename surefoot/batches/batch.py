@@ -24,7 +24,7 @@ from surefoot.errors import BatchEnded, BatchGivenUp, JobEnded, NoSuchBatch, NoS
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
 from workflows import labels
-from workflows.batch_contracts import (
+from workflows.batches.contracts import (
     BatchChange,
     BatchEnd,
     BatchEnding,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from surefoot.batches.files import BadLine, open_batch, read_csv, read_jsonl
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 
 KEPT = 1000
 """How many bad lines are told one by one."""

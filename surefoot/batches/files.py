@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from activities.names import NAME
 from surefoot.errors import WrongValue
 from surefoot.texts import MESSAGE_BYTES
-from workflows.batch_contracts import BatchLine
+from workflows.batches.contracts import BatchLine
 from workflows.contracts import JsonObject, Limits
 from workflows.faults import faults_of
 

@@ -9,7 +9,7 @@ from surefoot.ends import ANSWER_WITHIN
 from surefoot.errors import JobEnded, NoSuchBatch, NoSuchJob
 from surefoot.rpc import reaching
 from workflows.contracts import Record
-from workflows.lane_contracts import LANE_WORKFLOW, LaneBooks, LaneChange, LaneState
+from workflows.lanes.contracts import LANE_WORKFLOW, LaneBooks, LaneChange, LaneState
 
 
 class LaneView(Record):

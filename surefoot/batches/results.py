@@ -16,7 +16,7 @@ from activities.batches.lines import read_part
 from surefoot.batches.batch import Batch
 from surefoot.ends import fetch_end
 from surefoot.errors import JobRunning, NoSuchJob
-from workflows.batch_contracts import BatchLine, BatchState, PartRef
+from workflows.batches.contracts import BatchLine, BatchState, PartRef
 from workflows.contracts import JsonObject, Outcome, Record, Status
 
 READ_AT_ONCE = 16

@@ -24,8 +24,8 @@ from surefoot.describing import describe
 from surefoot.errors import JobEnded, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
 from workflows import labels
-from workflows.batch import again
-from workflows.batch_contracts import BatchLine, BatchRetry, BatchState, LineClass, PartRef
+from workflows.batches.batch import again
+from workflows.batches.contracts import BatchLine, BatchRetry, BatchState, LineClass, PartRef
 
 SHOWN = 5
 LOOK_SECONDS = 0.2

@@ -17,7 +17,7 @@ from surefoot.errors import JobConflict, WrongValue
 from surefoot.rpc import reaching
 from surefoot.texts import MARK_CHARS, can_be_asked_for
 from workflows import labels
-from workflows.batch_contracts import BatchLine, BatchLines, BatchNote, BatchOrder, BatchState, Budget, PartRef
+from workflows.batches.contracts import BatchLine, BatchLines, BatchNote, BatchOrder, BatchState, Budget, PartRef
 
 PART_LINES = 1000
 PART_BYTES = 1_000_000

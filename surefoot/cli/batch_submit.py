@@ -23,7 +23,7 @@ from surefoot.cli.session import app_option, app_path, json_option, load, sessio
 from surefoot.cli.starting import Start
 from surefoot.settings import Settings, read_settings
 from surefoot.texts import marks
-from workflows.batch_contracts import BatchOrder
+from workflows.batches.contracts import BatchOrder
 from workflows.counting import counted
 
 SHOWN = 20

@@ -18,7 +18,7 @@ from surefoot.descendants import descendants
 from surefoot.errors import NoWorker
 from surefoot.inbox import UNREAD, InboxPage
 from surefoot.lists import JobRow
-from workflows.batch_contracts import LineClass
+from workflows.batches.contracts import LineClass
 from workflows.contracts import Entry, Result
 
 

@@ -14,7 +14,7 @@ from surefoot.cli.output import say
 from surefoot.cli.pages import err, out, print_table
 from surefoot.cli.session import NoJobs, app_option, json_option, session
 from surefoot.queues import NamedQueue, QueueView
-from workflows.queue_contracts import MOST_AT_ONCE
+from workflows.queues.contracts import MOST_AT_ONCE
 
 
 @click.group()

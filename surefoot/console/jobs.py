@@ -34,7 +34,7 @@ from surefoot.http.paths import JOB
 from surefoot.http.people import Person
 from surefoot.job_pages import list_page
 from surefoot.lists import JobFilter
-from workflows.batch_contracts import LineClass
+from workflows.batches.contracts import LineClass
 from workflows.contracts import Audit, JobView
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from surefoot.batches import Budget
 from surefoot.http.requests import MOST, Id, Name, Sent
-from workflows.batch_contracts import BatchEnding, LineClass
+from workflows.batches.contracts import BatchEnding, LineClass
 from workflows.contracts import Lane, Limits
 
 Count = Annotated[int, Field(ge=0, le=MOST)]

@@ -27,7 +27,7 @@ from surefoot.http.people import Person
 from surefoot.http.problems import PROBLEMS, Refusal, bad_lines
 from surefoot.http.uploads import Uploads
 from surefoot.texts import marks
-from workflows.batch_contracts import BatchOrder, Budget
+from workflows.batches.contracts import BatchOrder, Budget
 
 router = APIRouter(prefix="/batches", tags=["batches"], responses=PROBLEMS)
 

@@ -19,7 +19,7 @@ from surefoot.http.requests import ForkJob, Name, Reply, StartJob, Steering, lim
 from surefoot.job import Job
 from surefoot.job_pages import list_page
 from surefoot.lists import JobFilter
-from workflows.batch_contracts import LineClass
+from workflows.batches.contracts import LineClass
 from workflows.contracts import JobPhase, JobView, Status
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], responses=PROBLEMS)

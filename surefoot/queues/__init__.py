@@ -6,7 +6,7 @@ from temporalio.client import Client as Temporal
 
 from surefoot.queues.queue import NamedQueue, QueueView
 from surefoot.rpc import reaching
-from workflows.queue_contracts import JOB_QUEUE, QueueNote
+from workflows.queues.contracts import JOB_QUEUE, QueueNote
 
 __all__ = ["NamedQueue", "QueueView", "Queues"]
 

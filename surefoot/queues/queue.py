@@ -12,7 +12,7 @@ from surefoot.errors import JobEnded, NoSuchJob, NoSuchQueue, WrongValue
 from surefoot.rpc import reaching
 from workflows import labels
 from workflows.contracts import Record
-from workflows.queue_contracts import MOST_AT_ONCE, QueueChange, QueueNote, queue_id
+from workflows.queues.contracts import MOST_AT_ONCE, QueueChange, QueueNote, queue_id
 from workflows.showing import PHASE, QUEUE
 
 

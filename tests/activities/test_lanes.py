@@ -7,7 +7,7 @@ import pytest
 from activities.errors import DefinitionError
 from activities.lanes.choosing import choose, terms_from
 from workflows.contracts import Lane
-from workflows.lane_contracts import LaneTerms
+from workflows.lanes.contracts import LaneTerms
 
 DAY, HOUR = timedelta(hours=25), timedelta(hours=1)
 

@@ -8,7 +8,7 @@ import pytest
 from activities.apps import load_app
 from activities.errors import DefinitionError
 from activities.queues.queue import Queue, queues_of
-from workflows.queue_contracts import QueueTerms
+from workflows.queues.contracts import QueueTerms
 
 
 def test_an_app_files_queues_are_found_by_name(tmp_path: Path) -> None:

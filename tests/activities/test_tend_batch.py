@@ -11,7 +11,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.batches import jobs as batch_jobs
 from activities.batches.tend import _Tending
 from activities.budgets.spending import TenantSpending
-from workflows.batch_contracts import BatchLine, BatchState, PartRef, TendBatch
+from workflows.batches.contracts import BatchLine, BatchState, PartRef, TendBatch
 
 
 class Lines:

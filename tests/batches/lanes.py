@@ -21,8 +21,8 @@ from surefoot.job import Job
 from tests.batch_apis import StandIn
 from tests.conftest import QUICK, Host
 from tests.waiting import until
-from workflows.batch_contracts import BatchLine, BatchOrder
-from workflows.lane_contracts import LANE_WORKFLOW, PROVIDER_BATCH, LaneState, LaneTerms
+from workflows.batches.contracts import BatchLine, BatchOrder
+from workflows.lanes.contracts import LANE_WORKFLOW, PROVIDER_BATCH, LaneState, LaneTerms
 
 TERMS = LaneTerms(quiet=0.3, longest_look=1.0, poll=0.1, longest_poll=0.5, settle=0.5, pause=0.3, longest_pause=1.0)
 SETTINGS = replace(QUICK, lane_terms=TERMS)

@@ -20,7 +20,7 @@ from surefoot.client import Client
 from surefoot.errors import BatchEnded, BatchGivenUp, JobConflict, NoSuchBatch, WrongValue
 from tests.conftest import Host
 from tests.waiting import until
-from workflows.batch_contracts import BatchLine, BatchOrder, Budget
+from workflows.batches.contracts import BatchLine, BatchOrder, Budget
 
 WORKER = Agent("worker", Script([{"text": "done"}]))
 
@@ -117,7 +117,7 @@ async def test_a_job_that_waits_for_a_person_gives_its_place_to_the_next(host: H
 async def test_a_parked_batch_ends_when_the_last_job_tells_it_and_jobs_that_never_waited_tell_nothing(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workflows.batch.PACES", (3600.0,))
+    monkeypatch.setattr("workflows.batches.batch.PACES", (3600.0,))
 
     @tool
     def pay() -> str:

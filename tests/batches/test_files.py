@@ -11,7 +11,7 @@ from surefoot.batches.checking import checked, reading
 from surefoot.batches.files import LINE_BYTES, BadLine, open_batch, read_csv, read_jsonl
 from surefoot.errors import WrongValue
 from surefoot.texts import MESSAGE_BYTES
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 from workflows.contracts import Limits
 
 GOOD = b'{"custom_id": "a", "input": "go"}'

@@ -16,7 +16,7 @@ from tests.batches.lanes import SETTINGS, TERMS, Run, ended, running, settled
 from tests.conftest import Host
 from tests.waiting import Flag, until
 from workflows.contracts import JobView, Limits
-from workflows.lane_contracts import LANE_WORKFLOW
+from workflows.lanes.contracts import LANE_WORKFLOW
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ async def test_a_job_whose_time_is_over_asks_at_once_and_pays_for_both_answers(h
 async def test_a_batch_hears_of_the_end_of_its_last_job_that_waits_no_longer(
     host: Host, server: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workflows.batch.PACES", (3600.0,))
+    monkeypatch.setattr("workflows.batches.batch.PACES", (3600.0,))
     async with running(host, server, worker(server)) as run:
         batch = await run.submit("fallback", 1, within=6.0)
         await until(batch.view, lambda view: view.batched == 1)

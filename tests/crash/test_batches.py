@@ -9,7 +9,7 @@ from surefoot.client import Client
 from tests.crash.processes import Workers
 from tests.crash.servers import Server
 from tests.waiting import until
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 
 pytestmark = pytest.mark.crash
 DEPLOYS = 10

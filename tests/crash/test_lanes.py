@@ -14,7 +14,7 @@ from tests.batch_apis import StandIn, stand_in
 from tests.batches.lanes import TERMS, Run, ended, settled
 from tests.crash.processes import Workers
 from tests.waiting import Flag
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 
 APP = Path(__file__).parent / "apps" / "lane_app.py"
 JOBS = 36

@@ -21,9 +21,9 @@ from activities.payloads import data_converter
 from surefoot import __version__
 from surefoot.job import Job
 from tests.histories.scenarios import SCENARIOS, Scenario, played
-from workflows.lane_contracts import LANE_WORKFLOW, PROVIDER_BATCH
+from workflows.lanes.contracts import LANE_WORKFLOW, PROVIDER_BATCH
 from workflows.notices import WORKFLOW as DELIVERY
-from workflows.queue_contracts import queue_id
+from workflows.queues.contracts import queue_id
 from workflows.showing import ATTRIBUTES
 
 FOLDER = Path(__file__).parent

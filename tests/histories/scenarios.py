@@ -33,9 +33,9 @@ from tests.mcp_servers.declared import desk
 from tests.waiting import until
 from tests.webhook_receiver import receiver
 from worker import Settings, hosting
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 from workflows.contracts import Decision, JobView, JsonObject, Limits, Resolution
-from workflows.lane_contracts import LaneTerms
+from workflows.lanes.contracts import LaneTerms
 
 QUICK = Settings(heartbeat_seconds=3.0, retry_seconds=0.01, shutdown_seconds=1.0)
 Play = Callable[[Client], Awaitable[Job | Batch]]

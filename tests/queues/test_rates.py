@@ -21,7 +21,7 @@ from tests.conftest import QUICK, Host
 from tests.replaying import assert_replays
 from tests.waiting import until
 from worker import hosting
-from workflows.rate_contracts import RateState
+from workflows.rates.contracts import RateState
 
 WINDOW = 1.0
 

@@ -21,7 +21,7 @@ from surefoot.schedules import Terms
 from tests.conftest import QUICK, TEMPORAL
 from tests.waiting import until
 from worker import hosting
-from workflows.batch_contracts import BatchLine, BatchOrder
+from workflows.batches.contracts import BatchLine, BatchOrder
 from workflows.showing import ATTRIBUTES, COST
 
 DEAR = Agent("dear", Script([{"text": "done", "usage": {"input_tokens": 100, "output_tokens": 0}, "repeat": True}]))

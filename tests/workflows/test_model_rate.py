@@ -16,8 +16,8 @@ from temporalio.worker import Replayer, Worker
 
 from activities.payloads import data_converter
 from activities.sandbox import Sandbox
-from workflows.model_rate import ModelRate
-from workflows.rate_contracts import RateReport, RateState, RateTerms, SetRate
+from workflows.rates.contracts import RateReport, RateState, RateTerms, SetRate
+from workflows.rates.model_rate import ModelRate
 
 TEST_SERVER = Path(sys.executable).with_name("temporal-test-server")
 TERMS = RateTerms(requests_per_minute=600)

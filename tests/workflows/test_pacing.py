@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from workflows import pacing
-from workflows.rate_contracts import RateReport, RateState, RateTerms
+from workflows.rates import pacing
+from workflows.rates.contracts import RateReport, RateState, RateTerms
 
 NOON = datetime(2026, 12, 24, 12, 0, tzinfo=UTC)
 BOTH = RateTerms(requests_per_minute=600, tokens_per_minute=60_000)

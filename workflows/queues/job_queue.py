@@ -12,7 +12,7 @@ from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exce
 
 from workflows import policies, steps
 from workflows.failures import reason
-from workflows.queue_contracts import (
+from workflows.queues.contracts import (
     JOB_QUEUE,
     LookAtQueue,
     QueueChange,

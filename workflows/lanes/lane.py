@@ -14,7 +14,7 @@ from temporalio.workflow import ParentClosePolicy
 
 from workflows import policies, steps
 from workflows.failures import FAULTS
-from workflows.lane_contracts import (
+from workflows.lanes.contracts import (
     LANE_WORKFLOW,
     PROVIDER_BATCH,
     LaneBack,

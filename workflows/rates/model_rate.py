@@ -9,9 +9,10 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from workflows import pacing, policies, steps
+from workflows import policies, steps
 from workflows.failures import FAULTS, reason
-from workflows.rate_contracts import MODEL_RATE, RateReport, RateState, SetRate
+from workflows.rates import pacing
+from workflows.rates.contracts import MODEL_RATE, RateReport, RateState, SetRate
 from workflows.received import received, unanswered
 
 REST = timedelta(minutes=10)

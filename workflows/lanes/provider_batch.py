@@ -11,7 +11,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows import policies, steps
 from workflows.failures import FAULTS, reason
-from workflows.lane_contracts import (
+from workflows.lanes.contracts import (
     PROVIDER_BATCH,
     HandBack,
     HandedBack,

@@ -13,7 +13,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_
 from temporalio.exceptions import TimeoutError as NoAnswer
 
 from workflows import policies, steps
-from workflows.batch_contracts import BatchChange, BatchEnd, BatchRetry, BatchState, EndJobs, TendBatch, Tended
+from workflows.batches.contracts import BatchChange, BatchEnd, BatchRetry, BatchState, EndJobs, TendBatch, Tended
 from workflows.failures import FAULTS, reason
 from workflows.labels import BATCH_WORKFLOW, batch_memo
 from workflows.received import received, unanswered

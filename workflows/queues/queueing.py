@@ -12,7 +12,7 @@ from temporalio.exceptions import FailureError
 from workflows import policies, steps
 from workflows.contracts import JobState
 from workflows.desk import Desk
-from workflows.queue_contracts import EnterQueue, queue_id
+from workflows.queues.contracts import EnterQueue, queue_id
 
 
 async def enter(state: JobState, desk: Desk) -> str | None:

@@ -5,7 +5,7 @@ The lines are its input; whoever needs them reads the first event of its history
 
 from temporalio import workflow
 
-from workflows.batch_contracts import BatchLines
+from workflows.batches.contracts import BatchLines
 from workflows.labels import BATCH_PART
 
 

@@ -13,7 +13,7 @@ from workflows import failures, policies, steps
 from workflows.contracts import AgentSpec, Batched, CallModel, JobState, ModelReply
 from workflows.desk import Desk
 from workflows.flight import Flight
-from workflows.lane_contracts import HandedIn, HandIn, LaneReply
+from workflows.lanes.contracts import HandedIn, HandIn, LaneReply
 from workflows.limits import Allowance
 
 PATIENCE = timedelta(hours=26)

@@ -5,7 +5,7 @@ Pure, so that every step of it is tested without a server or a clock.
 
 from datetime import datetime, timedelta
 
-from workflows.rate_contracts import RateReport, RateState, RateTerms
+from workflows.rates.contracts import RateReport, RateState, RateTerms
 
 ASSUMED_TOKENS = 2000.0
 """Tokens of a call before any was measured."""
