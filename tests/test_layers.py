@@ -13,7 +13,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.providers.scripted import Script
 from worker import hosting
-from workflows import steps
+from workflows import contracts, steps
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ["workflows", "activities", "worker", "surefoot"]
@@ -67,6 +67,36 @@ def test_an_import_from_above_would_be_seen() -> None:
     ]
     assert upwards("activities", ast.parse("import surefoot.client, workflows.words")) == ["line 1: surefoot.client"]
     assert upwards("surefoot", ast.parse("import worker, activities, workflows")) == []
+
+
+def test_contracts_are_imported_from_their_package_and_not_from_its_sections() -> None:
+    found = [
+        f"{path.relative_to(ROOT)} {line}: {name}"
+        for path in (path for layer in LAYERS for path in modules(layer))
+        if path.parent != ROOT / "workflows" / "contracts"
+        for line, name in imports(ast.parse(path.read_text(encoding="utf-8")))
+        if name.startswith("workflows.contracts.")
+    ]
+
+    assert found == []
+
+
+def test_all_that_a_section_of_the_contracts_defines_is_in_their_package() -> None:
+    defined = {
+        name
+        for path in (ROOT / "workflows" / "contracts").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for name in _defined(node)
+        if not name.startswith("_")
+    }
+
+    assert defined == set(contracts.__all__)
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.ClassDef):
+        return [node.name]
+    return [name.id for name in node.targets if isinstance(name, ast.Name)] if isinstance(node, ast.Assign) else []
 
 
 def impure(tree: ast.AST) -> list[str]:

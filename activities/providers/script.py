@@ -15,7 +15,7 @@ A script file is JSON: a list of replies, or `{"replies": [...], "closing": {...
 and may also have
 
     "reasoning"  what the model shows of its thinking
-    "stop"       a stop reason of workflows/contracts.py; without one: tool_calls, else end
+    "stop"       a stop reason (workflows/contracts/messages.py); without one: tool_calls, else end
     "usage"      {"input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "unmeasured"};
                  input and output that are not given are counted as a quarter of the characters
     "model"      the model that claims to have answered

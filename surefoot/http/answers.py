@@ -1,4 +1,4 @@
-"""What callers get, where it is not a value of `workflows/contracts.py` itself."""
+"""What callers get, where it is not a value of `workflows/contracts/` itself."""
 
 from typing import Literal
 

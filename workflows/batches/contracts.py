@@ -1,4 +1,4 @@
-"""What enters the history of batches, by the rules of `contracts.py`: fields are only ever added, with defaults."""
+"""What enters the history of batches, by the rules of `workflows/contracts/`: fields are only added, with defaults."""
 
 from datetime import datetime
 from typing import Literal

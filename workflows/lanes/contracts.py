@@ -1,4 +1,4 @@
-"""What enters the history of lanes, by the rules of `contracts.py`: fields are only ever added, with defaults.
+"""What enters the history of lanes, by the rules of `workflows/contracts/`: fields are only added, with defaults.
 
 A lane collects model requests of many jobs for one provider batch at a time. What it keeps of a request is a pointer:
 the body is made from the job's transcript when the batch is built.

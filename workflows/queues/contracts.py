@@ -1,4 +1,4 @@
-"""What enters the history of named queues, by the rules of `contracts.py`: fields are only added, with defaults."""
+"""What enters the history of queues, by the rules of `workflows/contracts/`: fields are only added, with defaults."""
 
 from datetime import datetime
 

@@ -1,0 +1,142 @@
+"""Everything that enters the history of jobs, in one place to import from.
+
+Whoever changes a model in one of these sections changes what running jobs replay: fields may be added with a default,
+never renamed or removed, and a default never changes its value, since fields that were not set are
+left out of history (`activities/payloads.py`). No `extra="forbid"` for the same reason. A section may move a type to
+another one: history knows none of their names.
+"""
+
+from workflows.contracts.agents import AgentSpec, LoadAgent
+from workflows.contracts.calls import (
+    ArgumentsCheck,
+    CallDescription,
+    CallKind,
+    CallPlan,
+    CheckArguments,
+    DescribeCall,
+    Errand,
+    RunTool,
+    ToolReply,
+    Verdict,
+)
+from workflows.contracts.decisions import (
+    Asking,
+    Choice,
+    Decided,
+    Decision,
+    Grant,
+    GrantTerms,
+    OnTimeout,
+    Pending,
+    Resolution,
+    Risk,
+    Settlement,
+    Steer,
+    Vote,
+)
+from workflows.contracts.job import JobEnd, JobStart
+from workflows.contracts.limits import Limits, Spent, Usage
+from workflows.contracts.messages import (
+    Artifact,
+    CallPart,
+    Entry,
+    Message,
+    Native,
+    Note,
+    Part,
+    ReasoningPart,
+    RefusalPart,
+    Result,
+    ResultStatus,
+    StopReason,
+    TextPart,
+    Turn,
+)
+from workflows.contracts.models import CallModel, ModelReply, Summary
+from workflows.contracts.notices import DeliverNotice, Notice, NoticeEnd, NoticeEvent, Notices
+from workflows.contracts.outcome import Finding, NotDone, Outcome, Status
+from workflows.contracts.places import Batched, BatchPlace, Lane, QueuePlace
+from workflows.contracts.state import CallPhase, CallState, ChildJob, JobState, RoundPrint
+from workflows.contracts.transcript import Audit, Deed, Epoch, Logged, ReadSegment, Segment, TranscriptPage
+from workflows.contracts.values import JsonObject, Record, State
+from workflows.contracts.view import JobPhase, JobView
+
+__all__ = [
+    "AgentSpec",
+    "ArgumentsCheck",
+    "Artifact",
+    "Asking",
+    "Audit",
+    "BatchPlace",
+    "Batched",
+    "CallDescription",
+    "CallKind",
+    "CallModel",
+    "CallPart",
+    "CallPhase",
+    "CallPlan",
+    "CallState",
+    "CheckArguments",
+    "ChildJob",
+    "Choice",
+    "Decided",
+    "Decision",
+    "Deed",
+    "DeliverNotice",
+    "DescribeCall",
+    "Entry",
+    "Epoch",
+    "Errand",
+    "Finding",
+    "Grant",
+    "GrantTerms",
+    "JobEnd",
+    "JobPhase",
+    "JobStart",
+    "JobState",
+    "JobView",
+    "JsonObject",
+    "Lane",
+    "Limits",
+    "LoadAgent",
+    "Logged",
+    "Message",
+    "ModelReply",
+    "Native",
+    "NotDone",
+    "Note",
+    "Notice",
+    "NoticeEnd",
+    "NoticeEvent",
+    "Notices",
+    "OnTimeout",
+    "Outcome",
+    "Part",
+    "Pending",
+    "QueuePlace",
+    "ReadSegment",
+    "ReasoningPart",
+    "Record",
+    "RefusalPart",
+    "Resolution",
+    "Result",
+    "ResultStatus",
+    "Risk",
+    "RoundPrint",
+    "RunTool",
+    "Segment",
+    "Settlement",
+    "Spent",
+    "State",
+    "Status",
+    "Steer",
+    "StopReason",
+    "Summary",
+    "TextPart",
+    "ToolReply",
+    "TranscriptPage",
+    "Turn",
+    "Usage",
+    "Verdict",
+    "Vote",
+]
