@@ -1,7 +1,7 @@
 """Fixtures that start what tests need: one real Temporal server for the whole run, and workers in this process."""
 
 import sys
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +15,7 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.artifacts import Artifacts
 from activities.payloads import data_converter
+from activities.queues.queue import Queue
 from surefoot.client import Client
 from tests.reports import printable
 from tests.short_tasks import ShortTasks
@@ -78,13 +79,15 @@ def hosts(temporal: Temporal, name: str, folder: Path, *, cached: int = 1000) ->
     queue, kept = name[:200], cached
 
     @asynccontextmanager
-    async def start(*agents: Agent, settings: Settings = QUICK, cached: int | None = None) -> AsyncIterator[Client]:
+    async def start(
+        *agents: Agent, settings: Settings = QUICK, cached: int | None = None, queues: Sequence[Queue] = ()
+    ) -> AsyncIterator[Client]:
         chosen = replace(
             settings,
             artifacts=Artifacts(folder / "artifacts"),
             max_cached_workflows=kept if cached is None else cached,
         )
-        async with hosting(temporal, App(agents), task_queue=queue, settings=chosen):
+        async with hosting(temporal, App(agents, queues=queues), task_queue=queue, settings=chosen):
             yield Client(temporal, task_queue=queue)
 
     return start

@@ -10,6 +10,7 @@ from surefoot.http.problems import Fault, Problem
 from surefoot.http.rights import rights
 from surefoot.inbox import InboxItem
 from surefoot.lists import JobRow
+from surefoot.queues import QueueView
 from workflows.contracts import Audit, Decided, Entry
 
 Cursor = str | None
@@ -55,6 +56,18 @@ class BatchList(BaseModel):
     """The newest batches first."""
 
     batches: list[BatchView]
+
+
+class QueueRef(BaseModel):
+    """A queue, by its name."""
+
+    queue: str
+
+
+class QueueList(BaseModel):
+    """Queues by name."""
+
+    queues: list[QueueView]
 
 
 class NumberedEntry(BaseModel):

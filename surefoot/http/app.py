@@ -12,7 +12,7 @@ from activities.artifacts import Artifacts
 from activities.notices.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
-from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, reading, schedules, signing
+from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, queues, reading, schedules, signing
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
 from surefoot.http.bodies import Bodies
@@ -71,6 +71,7 @@ def create_app(
         batch_streams.router,
         batches.router,
         schedules.router,
+        queues.router,
     ):
         app.include_router(router, prefix=API)
     app.include_router(documents.router)

@@ -1,6 +1,6 @@
 """Ids in paths: a job may be called anything, also with slashes in it, so `%2F` is part of an id and no separator.
 
-Servers hand over the path decoded, where the two can't be told apart. Routes say `JOB`, `CALL`, `BATCH` and `SCHEDULE`.
+Servers hand over the path decoded, where the two can't be told apart. Routes say `JOB`, `CALL`, `BATCH` …
 """
 
 from urllib.parse import quote, unquote
@@ -23,7 +23,7 @@ class _Id(Convertor[str]):
 
 
 register_url_convertor("id", _Id())
-JOB, CALL, BATCH, SCHEDULE = "{job:id}", "{call:id}", "{batch:id}", "{schedule:id}"
+JOB, CALL, BATCH, SCHEDULE, QUEUE = "{job:id}", "{call:id}", "{batch:id}", "{schedule:id}", "{queue:id}"
 """For the paths of routes."""
 
 

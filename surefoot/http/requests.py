@@ -8,6 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from surefoot.priorities import HEAVIEST, LIGHTEST
 from surefoot.schedules import Overlap
 from workflows.contracts import GrantTerms, JsonObject, Limits, Settlement
+from workflows.queues.contracts import MOST_AT_ONCE
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -106,6 +107,19 @@ class PauseSchedule(Sent):
     """Why a schedule is held."""
 
     reason: Text | None = None
+
+
+class SetQueue(Sent):
+    """Numbers of a queue to change; what is not named stays."""
+
+    concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE, description="So many jobs run at a time.")
+    rate: float | None = Field(default=None, ge=0, le=MOST, description="So many begin in a minute; 0: no such limit.")
+
+
+class PauseQueue(Sent):
+    """Why a queue is held."""
+
+    reason: str | None = Field(default=None, min_length=1, max_length=1000, description="Shown to whoever looks at it.")
 
 
 class Reply(Sent):

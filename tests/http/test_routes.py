@@ -22,6 +22,7 @@ JOB = "/api/v1/jobs/{job}"
 CALL = JOB + "/calls/{call}"
 BATCH = "/api/v1/batches/{batch}"
 SCHEDULE = "/api/v1/schedules/{schedule}"
+QUEUE = "/api/v1/queues/{queue}"
 PERMISSIONS = {
     ("GET", "/api/v1/session"): "view",
     ("DELETE", "/api/v1/session"): "view",
@@ -60,9 +61,14 @@ PERMISSIONS = {
     ("POST", SCHEDULE + "/resume"): "submit",
     ("POST", SCHEDULE + "/trigger"): "submit",
     ("DELETE", SCHEDULE): "submit",
+    ("GET", "/api/v1/queues"): "view",
+    ("GET", QUEUE): "view",
+    ("PATCH", QUEUE): "submit",
+    ("POST", QUEUE + "/pause"): "submit",
+    ("POST", QUEUE + "/resume"): "submit",
     ("POST", "/api/v1/inbox/decisions"): "approve",
 }
-LISTS = ("/api/v1/jobs", "/api/v1/batches", "/api/v1/schedules", SCHEDULE)
+LISTS = ("/api/v1/jobs", "/api/v1/batches", "/api/v1/schedules", SCHEDULE, QUEUE)
 """Paths with a GET that looks, beside a method that changes something."""
 OPEN = {("POST", "/api/v1/session"), ("GET", "/healthz"), ("GET", "/openapi.json"), ("GET", "/docs")}
 ROLES = ["view", "submit", "approve", "admin", "finance"]
@@ -74,6 +80,7 @@ BODIES: dict[str, Any] = {
     JOB + "/reply": {"message": "m"},
     JOB + "/steer": {"message": "m"},
     BATCH + "/concurrency": {"concurrency": 5},
+    QUEUE: {"concurrency": 5},
     CALL + "/decision": DENY,
     CALL + "/resolution": {"choice": "give_up"},
     "/api/v1/inbox/decisions": {"decisions": [{"job": "j", "call": "c", "decision": DENY}]},
@@ -148,7 +155,7 @@ async def test_each_role_may_what_its_permissions_say_and_no_more(tmp_path: Path
     async with asking(Reached(), access) as asked:
         for method, path in PERMISSIONS:
             url = path
-            for name in ("job", "call", "batch", "schedule"):
+            for name in ("job", "call", "batch", "schedule", "queue"):
                 url = url.replace(f"{{{name}}}", f"{name}-1")
             answer = await asked.request(method, url, headers=headers, json=BODIES.get(path))
             assert answer.status_code in (200, 204, 401, 403, 404, 415), (method, path, answer.text)
