@@ -79,6 +79,9 @@ def batch_memo(state: BatchState) -> dict[str, BatchNote]:
         refused=len(state.refused),
         superseded=state.superseded,
         digest=state.digest,
+        begun=state.begun,
+        begun_at=state.begun_at,
+        ordered=state.ordered,
     )
     return {"batch": note}
 

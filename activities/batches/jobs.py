@@ -1,7 +1,7 @@
 """The jobs of one batch as the server sees them: begun by a line, counted, listed, ended.
 
 A job's id is made of its batch and its line, and is used once: whoever begins a line a second time, after a crash,
-finds that its job is there. Counts come from visibility, which lags: see `FRESH` in tend_batch.py.
+finds that its job is there. Counts come from visibility, which lags: see `FRESH`.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -12,10 +12,9 @@ from datetime import UTC, datetime, timedelta
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
 
 from workflows import labels
-from workflows.batches.contracts import BatchLine, BatchNote, BatchOrder, LineClass
+from workflows.batches.contracts import BatchLine, BatchOrder, LineClass
 from workflows.contracts import BatchPlace, JobStart
 from workflows.showing import BATCH, PHASE, STATUS
 
@@ -35,6 +34,9 @@ WAITS = f"{PHASE.name} IN ('waiting', 'paused', 'batched')"
 
 LATE = timedelta(seconds=5)
 """Ended jobs are charged when they ended so long ago, since visibility does not show an end at once."""
+
+FRESH = timedelta(seconds=10)
+"""For how long a job that was begun is not sure to be on the server's lists."""
 
 BATCHED = f"{PHASE.name} = 'batched'"
 ENDED = "ExecutionStatus NOT IN ('Running', 'ContinuedAsNew')"
@@ -134,23 +136,6 @@ async def count(client: Client, batch: str) -> Counts:
     return Counts(
         running=running, waiting=waiting, done=done, incomplete=incomplete, failed=failed, batched=min(batched, idle)
     )
-
-
-async def may_begin(client: Client, batch: str, counts: Counts) -> bool:
-    """Whether jobs of this batch are still to begin: there are lines without one, and nothing holds it up."""
-    try:
-        description = await client.get_workflow_handle(batch).describe()
-    except RPCError as error:
-        if error.status == RPCStatusCode.NOT_FOUND:
-            return False
-        raise
-    if description.status != WorkflowExecutionStatus.RUNNING:
-        return False
-    note = await description.memo_value("batch", None, type_hint=BatchNote)
-    if note is None or note.hold is not None or note.ending is not None:
-        return False
-    begun = counts.running + counts.ended - sum(note.superseded.values()) + note.refused
-    return begun < note.lines
 
 
 def class_of(run: WorkflowExecution) -> LineClass:

@@ -8,14 +8,14 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError, Client, WorkflowHistoryEventFilterType
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.batches import jobs as batch_jobs
-from activities.batches.jobs import ENDED, LATE, WAITS, Counts
+from activities.batches.jobs import ENDED, FRESH, LATE, WAITS, Counts
 from activities.batches.lines import Lines
 from activities.budgets.spending import SpentUp, TenantSpending
 from workflows.batches.contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
@@ -25,9 +25,6 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """How often the server is asked how the jobs stand."""
-
-FRESH = timedelta(seconds=10)
-"""For how long a job that was begun here is listened to; after that visibility knows it."""
 
 AT_ONCE = 10
 """How many jobs are begun at the same time."""
@@ -173,7 +170,8 @@ class _Tending:
         if self._may_begin or self._fresh or counts.running:
             self._missing_since = None
             return False
-        expected = self._progress.begun - len(self._progress.refused)
+        refused = self._state.refused.keys() | self._progress.refused.keys()
+        expected = self._progress.begun - self._state.gone - len(refused)
         if counts.ended >= expected:
             return True
         since = self._missing_since = self._missing_since or time.monotonic()

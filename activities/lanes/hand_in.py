@@ -14,6 +14,7 @@ from temporalio.service import RPCError
 
 from activities.attempts import Attempt
 from activities.batches import jobs as batch_jobs
+from activities.batches.standing import may_begin
 from activities.lanes.choosing import choose
 from activities.lanes.requests import LaneRequests, NotForLanes
 from activities.tools.explain import said
@@ -92,7 +93,7 @@ async def _all_wait(client: Client, request: LaneLook) -> bool:
     batched = 0
     for batch in request.batches:
         counts = await batch_jobs.count(client, batch)
-        if counts.running > counts.waiting + counts.batched or await batch_jobs.may_begin(client, batch, counts):
+        if counts.running > counts.waiting + counts.batched or await may_begin(client, batch, counts):
             return False
         batched += counts.batched
     # More than are known to wait: some have their answers, and visibility does not know it yet.

@@ -5,6 +5,7 @@ How its jobs stand is counted by the server, so no worker need be up to see it; 
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from temporalio.client import (
 
 from activities.batches import jobs as batch_jobs
 from activities.batches.jobs import Counts
+from activities.batches.standing import Standing, last_beat, standing
 from surefoot.asking import ask
 from surefoot.ends import ANSWER_WITHIN
 from surefoot.errors import BatchEnded, BatchGivenUp, JobEnded, NoSuchBatch, NoSuchJob, WrongValue
@@ -46,8 +48,8 @@ class BatchView(Record):
     """How a batch stands.
 
     Every line is in one of `queued`, `running`, `waiting` (for a person), `batched` (waiting for a provider batch),
-    `done`, `incomplete` and `failed`; lines that can't be jobs are failed. `rate` is jobs a minute since it began,
-    `left_seconds` what that means for the rest.
+    `done`, `incomplete`, `failed` and `forgotten` (its job was begun, and the server has it no more); lines that can't
+    be jobs are failed. `rate` is jobs a minute since it began, `left_seconds` what that means for the rest.
     """
 
     batch: str
@@ -60,6 +62,7 @@ class BatchView(Record):
     done: int = 0
     incomplete: int = 0
     failed: int = 0
+    forgotten: int = 0
     concurrency: int
     hold: str | None = None
     ending: BatchEnding | None = None
@@ -91,9 +94,9 @@ class Batch:
         description = await self.describe()
         with reaching(self.id):
             note = await description.memo_value("batch", type_hint=BatchNote)
-            spent = await _spent(self.temporal, description) or note.spent
+            beat = await last_beat(self.temporal, description)
             counts = await batch_jobs.count(self.temporal, self.id)
-        return _view(description, note.model_copy(update={"spent": spent}), counts)
+        return _view(description, note, beat, counts)
 
     async def follow(self) -> AsyncIterator[BatchView]:
         """How it stands whenever that has changed, until it has ended."""
@@ -185,42 +188,22 @@ class Batch:
             raise BatchEnded(f"batch {self.id} has ended", command) from None
 
 
-async def _spent(temporal: Temporal, description: WorkflowExecutionDescription) -> BatchSpent | None:
-    """What the batch says in its last heartbeat; None if nobody tends it now."""
-    for pending in description.raw_description.pending_activities:
-        if pending.activity_type.name == "tend_batch" and pending.heartbeat_details.payloads:
-            decoded = await temporal.data_converter.decode(pending.heartbeat_details.payloads, [Tended])
-            tended: Tended = decoded[0]
-            return tended.spent
-    return None
-
-
-def _view(description: WorkflowExecutionDescription, note: BatchNote, counts: Counts) -> BatchView:
-    gone = note.superseded
+def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tended | None, counts: Counts) -> BatchView:
     ended = description.status != WorkflowExecutionStatus.RUNNING
-    done, incomplete = counts.done - gone.get("done", 0), counts.incomplete - gone.get("incomplete", 0)
-    failed = counts.failed - gone.get("failed", 0) + note.refused
-    running = counts.running - counts.idle
-    queued = max(0, note.lines - done - incomplete - failed - counts.running)
+    lines = standing(note, beat, counts, ended=ended)
     seconds = ((description.close_time or datetime.now(UTC)) - note.submitted).total_seconds()
     rate = 60 * counts.ended / seconds if counts.ended and seconds > 0 else None
-    left = queued + running + counts.batched
+    left = lines.queued + lines.running + lines.batched
     return BatchView(
         batch=description.id,
-        state=_phase(ended, note, running + counts.batched, queued, counts.waiting),
+        state=_phase(ended, note, lines),
         lines=note.lines,
-        queued=queued,
-        running=running,
-        waiting=counts.waiting,
-        batched=counts.batched,
-        done=done,
-        incomplete=incomplete,
-        failed=failed,
+        **asdict(lines),
         concurrency=note.concurrency,
         hold=note.hold,
         ending=note.ending,
         budget=note.budget,
-        spent=note.spent,
+        spent=beat.spent if beat else note.spent,
         agent=note.agent,
         tenant=note.tenant,
         rate=round(rate, 1) if rate else None,
@@ -230,11 +213,11 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, counts: Co
     )
 
 
-def _phase(ended: bool, note: BatchNote, running: int, queued: int, waiting: int) -> BatchPhase:
+def _phase(ended: bool, note: BatchNote, lines: Standing) -> BatchPhase:
     if ended:
         return "ended"
     if note.ending is not None:
         return "ending"
     if note.hold is not None:
         return "held"
-    return "waiting" if waiting and not running and not queued else "running"
+    return "waiting" if lines.waiting and not (lines.running or lines.batched or lines.queued) else "running"

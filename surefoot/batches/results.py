@@ -31,14 +31,15 @@ GONE = (
 class BatchResult(Record):
     """What became of one line.
 
-    `state` is `queued` (no job yet), `running` (also while it waits), or `ended`; then there is an `outcome`, unless no
-    job could be started, or the server has it no more: `error` says why.
+    `state` is `queued` (no job yet), `running` (also while it waits), `ended`, or `forgotten`: the server has its job
+    no more, and nobody knows how it ended. One that has ended has an `outcome`, unless no job could be started. `error`
+    says what went wrong.
     """
 
     custom_id: str
     line: int
     job: str | None = None
-    state: Literal["queued", "running", "ended"]
+    state: Literal["queued", "running", "ended", "forgotten"]
     status: Status | None = None
     answer: str | None = None
     output: JsonValue = None
@@ -49,7 +50,7 @@ class BatchResult(Record):
 
 
 async def results(batch: Batch, *, whole: bool = False) -> AsyncIterator[BatchResult]:
-    """The results of the lines whose jobs have ended; with `whole` all lines, those too that are not done."""
+    """What became of the lines whose jobs have ended or are forgotten; with `whole` all lines, those too that go on."""
     state = await batch.state()
     latest = await _latest(batch.temporal, state)
     reading: deque[asyncio.Task[BatchResult]] = deque()
@@ -106,7 +107,7 @@ async def _lines(temporal: Temporal, parts: Sequence[PartRef]) -> AsyncIterator[
 
 
 def _wanted(result: BatchResult, whole: bool) -> bool:
-    return whole or result.state == "ended"
+    return whole or result.state in ("ended", "forgotten")
 
 
 async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bool) -> BatchResult:
@@ -118,7 +119,7 @@ async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bo
         outcome = (await fetch_end(batch.temporal, job)).outcome
     except NoSuchJob:
         if begun:
-            return BatchResult(**given, job=job, state="ended", status="failed", error=GONE.format(job=job))
+            return BatchResult(**given, job=job, state="forgotten", error=GONE.format(job=job))
         return BatchResult(**given, state="queued")
     except JobRunning:
         return BatchResult(**given, job=job, state="running")

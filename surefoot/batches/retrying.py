@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 10.0
 
 
 class Again(NamedTuple):
-    """A line to be tried again, and how its last job ended; None if the server has that job no more."""
+    """A line to be tried again, and how its last job ended; None if the server has none."""
 
     line: BatchLine
     ended: LineClass | None
@@ -44,31 +44,33 @@ async def retry(
 ) -> int:
     """Try lines again whose jobs ended in one of these ways, or those with these ids; how many there are.
 
-    A batch that has ended runs again; one that was cancelled goes on with what it had not begun. Raises `WrongValue`
-    for an id that the batch does not have, or whose job has not ended, `BatchGivenUp` while its last jobs run.
+    Lines that no job could be started for have failed; a line whose job the server has no more is tried again by its id
+    alone, since nobody knows what it did. A batch that has ended runs again; one that was cancelled goes on with what
+    it had not begun. Raises `WrongValue` for an id that the batch does not have, or whose job has not ended,
+    `BatchGivenUp` while its last jobs run.
     """
     while True:
         await batch.must_go_on()
         state = await batch.state()
         with reaching(batch.id):
-            ends = await _ends(batch, state, None if custom_ids is not None else kinds)
-            chosen = await _chosen(batch, state, ends, custom_ids)
+            chosen = await _chosen(batch, state, kinds, custom_ids)
             if not chosen or await _send(batch, state, chosen):
                 return len(chosen)
         # Another retry came first, perhaps of some of these lines: choose again.
 
 
-async def _ends(batch: Batch, state: BatchState, kinds: Collection[LineClass] | None) -> dict[str, LineClass]:
+async def _ends(batch: Batch) -> dict[str, LineClass]:
     """The batch's ended jobs, by id, with how their last runs ended."""
     seen: dict[str, LineClass] = {}
     async for run in batch.temporal.list_workflows(f"{jobs_of(batch.id)} AND {ENDED}"):
         seen.setdefault(run.id, class_of(run))  # the last run comes first
-    return {job: kind for job, kind in seen.items() if kinds is None or kind in kinds}
+    return seen
 
 
 async def _chosen(
-    batch: Batch, state: BatchState, ends: Mapping[str, LineClass], custom_ids: Collection[str] | None
+    batch: Batch, state: BatchState, kinds: Collection[LineClass], custom_ids: Collection[str] | None
 ) -> list[Again]:
+    ends = await _ends(batch)
     latest: dict[int, BatchLine] = {}
     begun, place = set[int](), 0
     for part in (*first_parts(state), *retried_parts(state)):
@@ -77,12 +79,20 @@ async def _chosen(
                 latest[line.number] = line
                 (begun.add if place < state.begun else begun.discard)(line.number)
             place += 1
-    found = [Again(line, ends[job]) for line in latest.values() if (job := job_id(batch.id, line)) in ends]
+    found = [Again(line, ends.get(job_id(batch.id, line))) for line in latest.values()]
+    # A batch tells how many have begun when a step of it ends: the server may know of ends before.
+    found = [each for each in found if each.ended or each.line.number in begun]
     if custom_ids is not None:
-        rest = [line for line in latest.values() if line.number in begun and job_id(batch.id, line) not in ends]
-        found += [Again(line, None) for line in rest if await _is_gone(batch, line)]
+        found = [each for each in found if each.ended or await _is_gone(batch, each.line)]
         _check(batch, custom_ids, latest.values(), {each.line.number for each in found})
+    else:
+        found = [each for each in found if (each.ended or _refused(state, each.line)) in kinds]
     return sorted(found, key=lambda each: each.line.number)
+
+
+def _refused(state: BatchState, line: BatchLine) -> LineClass | None:
+    """A line that no job could be started for has failed."""
+    return "failed" if line.number in state.refused else None
 
 
 async def _is_gone(batch: Batch, line: BatchLine) -> bool:
@@ -111,8 +121,13 @@ async def _send(batch: Batch, state: BatchState, chosen: list[Again]) -> bool:
         return False
     lines = [each.line.model_copy(update={"attempt": each.line.attempt + 1}) for each in chosen]
     parts = [PartRef(id=place, lines=0), *await put_parts(batch.temporal, queue, place, lines)]
-    ended = dict(Counter(each.ended for each in chosen if each.ended))
-    word = BatchRetry(id=place.rpartition("/")[2], parts=parts, superseded=ended, seen=len(state.retries))
+    word = BatchRetry(
+        id=place.rpartition("/")[2],
+        parts=parts,
+        superseded=dict(Counter(each.ended for each in chosen if each.ended)),
+        seen=len(state.retries),
+        gone=[each.line.number for each in chosen if not each.ended],
+    )
     if not await _heard(batch, word):
         state = await batch.state()
         if word.seen == len(state.retries):

@@ -42,4 +42,5 @@ async def follow_batch(batch: Batch, watched: bool, as_json: bool) -> int:
     if view.state == "waiting":
         say("what is left waits for people: surefoot inbox")
         return exits.WAITING
-    return exits.FAILED if view.failed else exits.NOT_DONE if view.incomplete or view.queued else exits.COMPLETE
+    not_done = view.incomplete or view.queued or view.forgotten
+    return exits.FAILED if view.failed else exits.NOT_DONE if not_done else exits.COMPLETE

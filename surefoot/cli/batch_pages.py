@@ -12,11 +12,12 @@ from surefoot.batches import BatchView
 from surefoot.cli.pages import age, err, out, print_table
 from workflows.counting import counted
 
-KINDS = ("queued", "running", "waiting", "batched", "done", "incomplete", "failed")
+KINDS = ("queued", "running", "waiting", "batched", "done", "incomplete", "failed", "forgotten")
 SAID = {"waiting": "waiting for a person", "batched": "waiting for a provider batch"}
 STYLES = {
     "done": "green",
     "failed": "red",
+    "forgotten": "red",
     "incomplete": "yellow",
     "waiting": "magenta",
     "batched": "blue",

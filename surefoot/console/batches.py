@@ -34,6 +34,7 @@ KINDS: Mapping[str, Mapping[str, str]] = {
     "done": {"end": "done"},
     "incomplete": {"end": "incomplete"},
     "failed": {"end": "failed"},
+    "forgotten": {},
     "waiting": {"state": "waiting"},
     "batched": {"state": "batched"},
     "running": {"state": "running"},

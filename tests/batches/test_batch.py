@@ -3,10 +3,14 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
+from temporalio.client import Client as Temporal
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.agents import Agent
 from activities.batches import jobs as batch_jobs
@@ -274,23 +278,86 @@ async def test_retries_at_once_of_a_batch_that_has_ended_are_all_done(host: Host
     assert [(row.attempt, row.answer) for row in found] == [(2, "better")] * 4
 
 
+async def deleted(client: Client, job: str) -> None:
+    """Let the server forget a job."""
+    which = WorkflowExecution(workflow_id=job)
+    request = DeleteWorkflowExecutionRequest(namespace=client.temporal.namespace, workflow_execution=which)
+    await client.temporal.workflow_service.delete_workflow_execution(request)
+
+
 async def test_a_line_whose_job_was_deleted_is_told_as_such_and_may_be_tried_again(host: Host) -> None:
     async with host(WORKER) as client:
         batch = await submitted(client, "deleted", lines(3))
         assert (await ended(batch)).done == 3
-        await client.temporal.workflow_service.delete_workflow_execution(
-            DeleteWorkflowExecutionRequest(
-                namespace=client.temporal.namespace, workflow_execution=WorkflowExecution(workflow_id="deleted-000002")
-            )
-        )
-        found = await until(lambda: rows(results(batch)), lambda found: found[1].status == "failed")
-        assert [row.state for row in found] == ["ended"] * 3
+        await deleted(client, "deleted-000002")
+        view = await until(batch.view, lambda view: view.forgotten == 1)
+        assert (view.state, view.done, view.queued, view.running, view.failed) == ("ended", 2, 0, 0, 0)
+        found = await until(lambda: rows(results(batch)), lambda found: found[1].state == "forgotten")
+        assert [(row.state, row.status) for row in found] == [
+            ("ended", "complete"), ("forgotten", None), ("ended", "complete"),
+        ]  # fmt: skip
         assert found[1].error is not None
         assert "job deleted-000002 was begun, and the server has it no more" in found[1].error
+        assert await retry(batch) == 0  # what it did is not known: nobody asks for it by the way
         assert await retry(batch, custom_ids=["id-2"]) == 1
         found = await until(lambda: rows(results(batch)), lambda found: len(found) == 3 and found[1].attempt == 2)
+        view = await until(
+            batch.view, lambda view: view.state == "ended", seconds=20
+        )  # it waits for no job that is gone
 
     assert [(row.status, row.attempt) for row in found] == [("complete", 1), ("complete", 2), ("complete", 1)]
+    assert (view.done, view.forgotten, view.queued) == (3, 0, 0)
+
+
+async def test_a_job_that_was_deleted_while_its_batch_waits_for_people_is_not_queued(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.batches.standing.FRESH", timedelta(seconds=0.5))
+
+    @tool
+    def pay() -> str:
+        return "paid"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "pay"}]}, {"text": "done"}]), tools=[pay])
+    async with host(agent) as client:
+        batch = await submitted(client, "missing", lines(3))
+        await until(batch.view, lambda view: view.state == "waiting" and view.waiting == 3)
+        await deleted(client, "missing-000002")
+        view = await until(batch.view, lambda view: view.forgotten == 1)
+        assert (view.state, view.waiting, view.queued, view.running) == ("waiting", 2, 0, 0)
+        assert [row.state for row in await rows(results(batch, whole=True))] == ["running", "forgotten", "running"]
+        await batch.cancel("cancel", by="ann")
+        view = await until(batch.view, lambda view: view.state == "ended", seconds=90)
+
+    assert (view.incomplete, view.forgotten, view.queued) == (2, 1, 0)
+
+
+async def test_a_line_that_no_job_could_be_started_for_has_failed_and_is_tried_again(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, refusing = batch_jobs.begin, True
+
+    async def begins(client: Temporal, queue: str, batch: str, line: BatchLine, *more: Any) -> str:
+        if refusing and line.number == 2:
+            raise RPCError("no mapping defined for search attribute X", RPCStatusCode.INVALID_ARGUMENT, b"")
+        return await begin(client, queue, batch, line, *more)
+
+    monkeypatch.setattr(batch_jobs, "begin", begins)
+    async with host(WORKER) as client:
+        batch = await submitted(client, "refused", lines(3))
+        view = await ended(batch)
+        assert (view.done, view.failed, view.forgotten, view.queued) == (2, 1, 0, 0)
+        found = await rows(results(batch))
+        assert (found[1].status, found[1].error) == ("failed", "no mapping defined for search attribute X")
+        assert await retry(batch) == 1
+        view = await until(batch.view, lambda view: view.state == "ended" and view.failed == 1)
+        refusing = False
+        assert await retry(batch, ["failed"]) == 1
+        view = await until(batch.view, lambda view: view.state == "ended" and view.done == 3, seconds=20)
+        found = await rows(results(batch))
+
+    assert (view.failed, view.forgotten, view.queued, view.lines) == (0, 0, 0, 3)
+    assert [(row.status, row.attempt) for row in found] == [("complete", 1), ("complete", 3), ("complete", 1)]
 
 
 async def test_retries_at_once_that_share_a_line_count_it_once(host: Host) -> None:

@@ -12,8 +12,9 @@ from tests.cli.terminal import CTRL_C
 pytestmark = pytest.mark.crash
 
 VIEW = {
-    "batch", "state", "lines", "queued", "running", "waiting", "done", "incomplete", "failed", "concurrency", "hold",
-    "ending", "budget", "spent", "agent", "tenant", "rate", "left_seconds", "batched", "submitted_at", "ended_at",
+    "batch", "state", "lines", "queued", "running", "waiting", "done", "incomplete", "failed", "forgotten",
+    "concurrency", "hold", "ending", "budget", "spent", "agent", "tenant", "rate", "left_seconds", "batched",
+    "submitted_at", "ended_at",
 }  # fmt: skip
 
 

@@ -58,8 +58,7 @@ class Batch:
         if tended.parked:
             await self._pause(seen, ends)
         # With a word that came meanwhile there may be more lines than the step knew of.
-        begun_all = state.begun >= sum(part.lines for part in state.parts)
-        return tended.ended and (begun_all or state.ending is not None)
+        return tended.ended and (state.begun >= state.ordered or state.ending is not None)
 
     async def _held(self) -> None:
         """Until somebody lets it go on, or it is time that it does by itself."""
@@ -97,6 +96,8 @@ class Batch:
             tended = _last_beat(error) or Tended(begun=state.begun, spent=state.spent)
         finally:
             changed.cancel()
+        if tended.begun != state.begun:
+            state.begun_at = workflow.now()
         state.begun, state.spent = tended.begun, tended.spent
         state.refused |= tended.refused
         self._show()
@@ -188,3 +189,6 @@ def again(state: BatchState, retry: BatchRetry) -> None:
     state.parts += retry.parts
     for kind, count in retry.superseded.items():
         state.superseded[kind] = state.superseded.get(kind, 0) + count
+    state.gone += len(retry.gone)
+    for number in retry.gone:
+        state.refused.pop(number, None)

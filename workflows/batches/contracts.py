@@ -83,7 +83,8 @@ class BatchState(State):
 
     `begun` counts the lines whose jobs were started, in the order of `parts`. `refused` are lines that no job could be
     started for, with what was wrong. `superseded` counts the ended jobs of lines that were tried again, by their ends.
-    A `hold` with a time `held_until` ends by itself.
+    A `hold` with a time `held_until` ends by itself. `begun_at` is when more lines were last seen to have begun. `gone`
+    counts the begun lines that were tried again though the server had no job of theirs.
     """
 
     order: BatchOrder = BatchOrder()
@@ -101,10 +102,20 @@ class BatchState(State):
     digest: str = ""
     submitted: datetime
     held_until: datetime | None = None
+    begun_at: datetime | None = None
+    gone: int = 0
+
+    @property
+    def ordered(self) -> int:
+        """How many jobs there are to be in all: one for each line, and one for each time that a line is tried again."""
+        return sum(part.lines for part in self.parts)
 
 
 class BatchNote(Record):
-    """What lists and views show of a batch beside its jobs' counts, kept in its memo."""
+    """What lists and views show of a batch beside its jobs' counts, kept in its memo.
+
+    `begun` of the `ordered` jobs were begun, as it was known since `begun_at`; None: whoever wrote this did not say.
+    """
 
     lines: int
     concurrency: int
@@ -118,6 +129,9 @@ class BatchNote(Record):
     refused: int = 0
     superseded: dict[LineClass, int] = {}
     digest: str = ""
+    begun: int | None = None
+    begun_at: datetime | None = None
+    ordered: int = 0
 
 
 class BatchChange(Record):
@@ -137,13 +151,14 @@ class BatchRetry(Record):
     """Lines of a batch that are tried again, with what became of their jobs; `id` makes it harmless twice.
 
     `seen` is how many retries the batch had had when these were chosen: if there was another one since, which may have
-    some of the same lines, this one has no effect.
+    some of the same lines, this one has no effect. `gone` are the numbers of those lines that the server has no job of.
     """
 
     id: str
     parts: list[PartRef]
     superseded: dict[LineClass, int]
     seen: int | None = None
+    gone: list[int] = []
 
 
 class TendBatch(Record):
