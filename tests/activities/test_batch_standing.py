@@ -9,8 +9,7 @@ from activities.batches.jobs import Counts
 from activities.batches.standing import standing
 from workflows.batches.contracts import BatchNote, BatchSpent, Tended
 
-NOW = datetime.now(UTC)
-LONG_AGO = NOW - timedelta(minutes=1)
+LONG_AGO = datetime.now(UTC) - timedelta(minutes=1)
 
 
 def note(**more: Any) -> BatchNote:
@@ -37,15 +36,16 @@ def test_a_late_beat_makes_no_line_stand_twice() -> None:
     assert (seen.queued, seen.running, seen.done, seen.forgotten) == (3, 4, 3, 0)
 
 
-@pytest.mark.parametrize(("begun_at", "running", "forgotten"), [(NOW, 2, 0), (LONG_AGO, 0, 2)])
-def test_who_is_missing_for_long_is_forgotten(begun_at: datetime, running: int, forgotten: int) -> None:
+@pytest.mark.parametrize(("seconds", "running", "forgotten"), [(0, 2, 0), (60, 0, 2)])
+def test_who_is_missing_for_long_is_forgotten(seconds: int, running: int, forgotten: int) -> None:
+    begun_at = datetime.now(UTC) - timedelta(seconds=seconds)
     seen = standing(note(begun=6, begun_at=begun_at), None, counts(done=4), ended=False)
 
     assert (seen.queued, seen.running, seen.forgotten) == (4, running, forgotten)
 
 
 def test_in_a_batch_that_has_ended_who_is_missing_is_forgotten_and_what_never_began_is_queued() -> None:
-    seen = standing(note(begun=6, begun_at=NOW), None, counts(done=3, incomplete=1), ended=True)
+    seen = standing(note(begun=6, begun_at=datetime.now(UTC)), None, counts(done=3, incomplete=1), ended=True)
 
     assert (seen.queued, seen.running, seen.forgotten) == (4, 0, 2)
 
