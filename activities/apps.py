@@ -17,7 +17,7 @@ from typing import TypeVar
 from activities.agents import Agent
 from activities.budgets.tenant_budget import TenantBudget, checked_budgets
 from activities.errors import DefinitionError, UnknownAgent
-from activities.queues.queue import Queue, queues_of
+from activities.queues.queue import Queue, queue_named, queues_of
 from activities.rates.rate import rates_of
 from activities.tools.agent_tool import AgentTool
 
@@ -54,6 +54,10 @@ class App:
         raise UnknownAgent(
             f"There is no agent {name!r}.{hint} The app has: {', '.join(sorted(self.agents)) or 'none'}."
         )
+
+    def queue(self, name: str) -> Queue:
+        """The queue of this name; raises `DefinitionError`."""
+        return queue_named(self.queues, name)
 
 
 def _with_those_they_ask(agents: Iterable[Agent]) -> Iterator[Agent]:

@@ -11,8 +11,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.errors import DefinitionError
-from activities.queues.queue import Queue
+from activities.queues.queue import Queue, queue_named
 from workflows import labels
 from workflows.queues.contracts import (
     JOB_QUEUE,
@@ -39,12 +38,7 @@ class QueueDesk:
     @activity.defn
     async def enter_queue(self, request: EnterQueue) -> None:
         info = activity.info()
-        if (queue := self._queues.get(request.queue)) is None:
-            known = ", ".join(sorted(self._queues)) or "none"
-            raise DefinitionError(
-                f"there is no queue {request.queue!r}; the app has: {known}. Write Queue({request.queue!r},"
-                " concurrency=…) in the app file and restart the workers, or start the job without a queue"
-            )
+        queue = queue_named(self._queues, request.queue)
         state = QueueState(name=queue.name, terms=queue.terms, said=queue.terms)
         await activity.client().start_workflow(
             JOB_QUEUE,

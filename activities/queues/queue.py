@@ -1,7 +1,7 @@
 """A named queue: how many of its jobs may run at a time, and begin in a minute, as users write it."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from activities.errors import DefinitionError
 from activities.names import NAME
@@ -41,6 +41,17 @@ def queues_of(queues: Iterable[Queue]) -> dict[str, Queue]:
         if found.setdefault(queue.name, queue) is not queue:
             raise DefinitionError(f"Two queues have the name {queue.name!r}. Rename one of them.")
     return found
+
+
+def queue_named(queues: Mapping[str, Queue], name: str) -> Queue:
+    """The queue of this name. Raises `DefinitionError` if there is none."""
+    if (queue := queues.get(name)) is None:
+        known = ", ".join(sorted(queues)) or "none"
+        raise DefinitionError(
+            f"there is no queue {name!r}; the app has: {known}. Write Queue({name!r}, concurrency=…) in the app file"
+            " and restart the workers, or start the job without a queue"
+        )
+    return queue
 
 
 def _is_positive(value: object) -> bool:

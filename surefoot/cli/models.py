@@ -47,6 +47,12 @@ def check_agent(settings: Settings, agent: str, model: str | None) -> None:
     check_agents(settings, [agent], model)
 
 
+def check_queue(settings: Settings, queue: str | None) -> None:
+    """Whether the app has this queue, if one is named. Raises `DefinitionError`."""
+    if queue is not None:
+        load(needs_app(settings)).queue(queue)
+
+
 def check_agents(settings: Settings, agents: Iterable[str], model: str | None) -> None:
     """What jobs of these agents, perhaps on another `model`, need of the app and of this process's environment.
 

@@ -14,7 +14,7 @@ from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.follow import Approval, follow
-from surefoot.cli.models import check_agent, check_models
+from surefoot.cli.models import check_agent, check_models, check_queue
 from surefoot.cli.output import say, write
 from surefoot.cli.session import (
     Session,
@@ -158,6 +158,7 @@ def run(
             settings = read_settings(app=app_path(app))
             if settings.embedded:
                 check_agent(settings, agent, model)
+                check_queue(settings, queue)
         message = input_from(input)
 
     async def work() -> int:

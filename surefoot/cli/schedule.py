@@ -1,20 +1,21 @@
-"""Commands on schedules: make one, see when it fires and what it fired, hold it, fire it now, delete it."""
+"""Commands on schedules: make one, change it, see when it fires and what it fired, hold it, fire it now, delete it."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import click
 
 from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
-from surefoot.cli.models import check_agent
+from surefoot.cli.models import check_agent, check_queue
 from surefoot.cli.output import say
-from surefoot.cli.run import checked_id, input_from, limits_from, ranking
+from surefoot.cli.run import checked_id, input_from, limits_from
+from surefoot.cli.schedule_options import scheduling
 from surefoot.cli.schedule_pages import print_schedule, print_schedules
+from surefoot.cli.schedule_set import set_
 from surefoot.cli.session import NoJobs, app_option, app_path, json_option, session
-from surefoot.cli.times import LENGTH, MOMENT
-from surefoot.schedules import Overlap, Schedule, Terms
+from surefoot.schedules import Schedule, Terms
 from surefoot.settings import read_settings
 from surefoot.texts import marks, quoted
 
@@ -26,29 +27,14 @@ def schedule() -> None:
     """Jobs that are started again and again, at set times."""
 
 
+schedule.add_command(set_)
+
+
 @schedule.command()
 @click.argument("schedule_id", metavar="SCHEDULE")
 @click.argument("agent")
 @click.argument("input", required=False)
-@click.option("--cron", multiple=True, metavar="EXPR", help="'0 6 * * 1-5': minute, hour, day, month, weekday.")
-@click.option("--every", type=LENGTH, metavar="LENGTH", help="15m, 6h: counted from 1970 in UTC, not from now.")
-@click.option("--jitter", type=LENGTH, metavar="LENGTH", help="Each firing is late by a random time up to this.")
-@click.option("--timezone", metavar="ZONE", help="Where --cron is meant, such as Europe/Berlin; UTC if not given.")
-@click.option("--start", type=MOMENT, metavar="WHEN", help="Not before this moment.")
-@click.option("--end", type=MOMENT, metavar="WHEN", help="Not after this moment.")
-@click.option(
-    "--overlap",
-    type=click.Choice(get_args(Overlap)),
-    default="skip",
-    show_default=True,
-    help="What becomes of a firing while the job of an earlier one runs, or waits for a person.",
-)
-@click.option("--catch-up", type=LENGTH, metavar="LENGTH", default="1d", show_default=True, help="See below.")
-@click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help="A limit of each job, as for run.")
-@click.option("--model", help="Another model than the agent's.")
-@click.option("--tenant", help="For whom the jobs work.")
-@click.option("--tag", "tags", multiple=True, help="A word to find the jobs by; may be given several times.")
-@ranking
+@scheduling
 @click.option("--paused", is_flag=True, help="Fire only once it is resumed.")
 @app_option
 @json_option
@@ -62,6 +48,7 @@ def create(
     tags: tuple[str, ...],
     priority: int | None,
     weight: float | None,
+    queue: str | None,
     paused: bool,
     app: str | None,
     as_json: bool,
@@ -80,6 +67,7 @@ def create(
         settings = read_settings(app=app_path(app))
         if settings.embedded:
             check_agent(settings, agent, model)
+            check_queue(settings, queue)
     message = input_from(input)
 
     async def work() -> None:
@@ -95,6 +83,7 @@ def create(
                 tags=tags,
                 priority=priority,
                 weight=weight,
+                queue=queue,
                 by=me(),
                 paused=paused,
             )

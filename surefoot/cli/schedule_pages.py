@@ -19,7 +19,8 @@ def print_schedule(view: ScheduleView) -> None:
     page.print(Text.assemble((view.schedule, "bold"), state, f"  {times(view.terms)}"))
     if view.note:
         page.print(Text(view.note))
-    page.print(Text(f"{view.agent}: {short(view.message, MESSAGE_CHARS)}"))
+    where = f" (in queue {view.queue})" if view.queue else ""
+    page.print(Text(f"{view.agent}{where}: {short(view.message, MESSAGE_CHARS)}"))
     for at in view.next:
         page.print(Text(f"  next   {local(at)}"))
     for each in view.recent:

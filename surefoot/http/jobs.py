@@ -87,6 +87,7 @@ async def start_job(person: Submitter, client: Jobs, agents: Agents, sent: Start
     _one_name(key, sent.id)
     if agents is not None:
         await agents.check(sent.agent)
+        await agents.check_queue(sent.queue)
     job = await client.start(
         sent.agent,
         sent.message,

@@ -1,4 +1,4 @@
-"""The agents that jobs can be started with, where this process has the app file; elsewhere any name may be one.
+"""The agents and queues that there are, where this process has the app file; elsewhere any name may be one.
 
 The file may change while a console is up. It is read again once a worker has the new code, since that is what counts:
 until then a job of a new agent would fail.
@@ -15,7 +15,7 @@ from surefoot.http.problems import Refusal
 
 
 class Offered:
-    """The agents of an app `file`. `load` reads it, `is_served` says whether a worker has its present code."""
+    """Those of an app `file`. `load` reads it, `is_served` says whether a worker has its present code."""
 
     def __init__(self, file: Path, load: Callable[[Path], App], is_served: Callable[[], bool]) -> None:
         self._file, self._load, self._is_served = file, load, is_served
@@ -23,7 +23,7 @@ class Offered:
         self._app = load(file)
 
     async def names(self) -> Sequence[str]:
-        """Those of the app, in its order."""
+        """The agents of the app, in its order."""
         await self._look_again()
         return list(self._app.agents)
 
@@ -34,6 +34,16 @@ class Offered:
             self._app.agent(agent)
         except UnknownAgent as error:
             raise Refusal(422, "unknown-agent", str(error)) from None
+
+    async def check_queue(self, queue: str | None) -> None:
+        """Raises `Refusal` if one is named and the app has no queue of this name."""
+        if queue is None:
+            return
+        await self._look_again()
+        try:
+            self._app.queue(queue)
+        except DefinitionError as error:
+            raise Refusal(422, "unknown-queue", str(error)) from None
 
     async def _look_again(self) -> None:
         try:

@@ -15,10 +15,14 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 MOST = 1_000_000_000
 """Beyond any use, and within what numbers and times can be computed with."""
 
+YEAR = 366 * 86_400
+"""In seconds; no time that is given is longer."""
+
 UNKNOWN_FIELDS = 20
 """So many are told one by one."""
 
 Text = Annotated[str, Field(min_length=1)]
+Cron = Annotated[str, Field(min_length=1, max_length=200)]
 Priority = Annotated[int | None, Field(ge=1, le=5, description="1 goes before all others, 5 behind; 3 is usual.")]
 Weight = Annotated[
     float | None, Field(ge=LIGHTEST, le=HEAVIEST, description="The tenant's share beside other tenants; 1 is usual.")
@@ -73,7 +77,7 @@ class StartJob(Sent):
     model: Name | None = None
     tenant: Name | None = None
     tags: list[Name] = Field(default=[], max_length=20)
-    delay_seconds: float | None = Field(default=None, ge=0, le=366 * 86_400)
+    delay_seconds: float | None = Field(default=None, ge=0, le=YEAR)
     priority: Priority = None
     weight: Weight = None
     queue: Name | None = Field(default=None, description="Begin when this queue of the app has a place for it.")
@@ -85,10 +89,10 @@ class NewSchedule(Sent):
     id: Id
     agent: Name
     message: Text
-    cron: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default=[], max_length=20)
-    every_seconds: float | None = Field(default=None, ge=1, le=366 * 86_400)
-    jitter_seconds: float | None = Field(default=None, ge=0, le=366 * 86_400)
-    catch_up_seconds: float | None = Field(default=None, ge=10, le=366 * 86_400)
+    cron: list[Cron] = Field(default=[], max_length=20)
+    every_seconds: float | None = Field(default=None, ge=1, le=YEAR)
+    jitter_seconds: float | None = Field(default=None, ge=0, le=YEAR)
+    catch_up_seconds: float | None = Field(default=None, ge=10, le=YEAR)
     timezone: Name | None = None
     start: AwareDatetime | None = None
     end: AwareDatetime | None = None
@@ -101,6 +105,30 @@ class NewSchedule(Sent):
     tags: list[Name] = Field(default=[], max_length=20)
     priority: Priority = None
     weight: Weight = None
+    queue: Name | None = Field(default=None, description="Its jobs begin when this queue has a place for them.")
+
+
+class ChangeSchedule(Sent):
+    """What of a schedule is changed: what is not named stays, and null takes something away; each limit by itself."""
+
+    agent: Name = Field(default="", description="Who does its jobs.")
+    message: Text = ""
+    cron: list[Cron] | None = Field(default=None, max_length=20)
+    every_seconds: float | None = Field(default=None, ge=1, le=YEAR)
+    jitter_seconds: float | None = Field(default=None, ge=0, le=YEAR)
+    catch_up_seconds: float | None = Field(default=None, ge=10, le=YEAR)
+    timezone: Name | None = None
+    start: AwareDatetime | None = None
+    end: AwareDatetime | None = None
+    overlap: Overlap | None = None
+    limits: Allowance | None = None
+    total: Allowance | None = Field(default=None, description="Limits that replies don't renew.")
+    model: Name | None = None
+    tenant: Name | None = None
+    tags: list[Name] | None = Field(default=None, max_length=20)
+    priority: Priority = None
+    weight: Weight = None
+    queue: Name | None = Field(default=None, description="Its jobs begin when this queue has a place for them.")
 
 
 class PauseSchedule(Sent):
@@ -150,7 +178,7 @@ class Grant(Sent):
     """Lets calls of the same tool in the same job through that are still to come."""
 
     count: int = Field(ge=1, le=1000)
-    seconds: float = Field(gt=0, le=366 * 86_400)
+    seconds: float = Field(gt=0, le=YEAR)
     arguments: Arguments = Field(default={}, description="Only calls with these arguments, perhaps among others.")
 
 

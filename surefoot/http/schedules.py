@@ -1,7 +1,7 @@
-"""Schedules: what starts jobs again and again, at set times. Whoever creates one is who its jobs work by."""
+"""Schedules: what starts jobs again and again. Who creates one, or changes it last, is who its jobs work by."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from surefoot.http.jobs import Agents, Jobs, Submitter, Viewer, client_of
 from surefoot.http.paths import SCHEDULE
 from surefoot.http.problems import PROBLEMS
-from surefoot.http.requests import NewSchedule, PauseSchedule, limits_of
+from surefoot.http.requests import ChangeSchedule, NewSchedule, PauseSchedule, limits_of
 from surefoot.schedules import Schedule, ScheduleView, Terms
 
 router = APIRouter(prefix="/schedules", tags=["schedules"], responses=PROBLEMS)
@@ -41,6 +41,7 @@ async def create_schedule(person: Submitter, client: Jobs, agents: Agents, sent:
     """Start a job at each of these times. The same request again finds the same schedule."""
     if agents is not None:
         await agents.check(sent.agent)
+        await agents.check_queue(sent.queue)
     made = await client.schedules.create(
         sent.id,
         sent.agent,
@@ -53,6 +54,7 @@ async def create_schedule(person: Submitter, client: Jobs, agents: Agents, sent:
         tags=sent.tags,
         priority=sent.priority,
         weight=sent.weight,
+        queue=sent.queue,
         by=person.name,
         paused=sent.paused,
     )
@@ -60,17 +62,40 @@ async def create_schedule(person: Submitter, client: Jobs, agents: Agents, sent:
 
 
 def terms_of(sent: NewSchedule) -> Terms:
-    lengths = {"every": sent.every_seconds, "jitter": sent.jitter_seconds, "catch_up": sent.catch_up_seconds}
-    given = {
-        **{name: timedelta(seconds=seconds) for name, seconds in lengths.items() if seconds is not None},
-        **{name: getattr(sent, name) for name in ("cron", "timezone", "start", "end", "overlap")},
-    }
-    return Terms(**{name: value for name, value in given.items() if value})
+    given = _given(sent)
+    return Terms(**{name: value for name, value in given.items() if value and name in Terms.model_fields})
+
+
+def _given(sent: NewSchedule | ChangeSchedule) -> dict[str, Any]:
+    """What was sent, by the names of `Changes`."""
+    given = {name: getattr(sent, name) for name in sent.model_fields_set}
+    for name in ("every", "jitter", "catch_up"):
+        if (sent_as := f"{name}_seconds") in given:
+            seconds = given.pop(sent_as)
+            given[name] = None if seconds is None else timedelta(seconds=seconds)
+    for name in ("limits", "total"):
+        if name in given:
+            given[name] = limits_of(given[name])
+    return given
 
 
 @router.get(f"/{SCHEDULE}")
 async def show_schedule(_: Viewer, schedule: TheSchedule) -> ScheduleView:
     """When it fires next, and the last jobs that it started."""
+    return await schedule.view()
+
+
+@router.patch(f"/{SCHEDULE}")
+async def change_schedule(
+    person: Submitter, schedule: TheSchedule, agents: Agents, sent: ChangeSchedule
+) -> ScheduleView:
+    """Change what is named, from the next firing on; its jobs work for whoever changed it last."""
+    changes = _given(sent)
+    if agents is not None:
+        if "agent" in changes:
+            await agents.check(changes["agent"])
+        await agents.check_queue(changes.get("queue"))
+    await schedule.set(by=person.name, **changes)
     return await schedule.view()
 
 

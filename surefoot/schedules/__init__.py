@@ -4,35 +4,32 @@ A job that a schedule starts is a job like any other: labelled alike, found by t
 the same way. Its id is the schedule's with the time at which it was due.
 """
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from temporalio.client import Client as Temporal
-from temporalio.client import (
-    Schedule as TemporalSchedule,
-)
-from temporalio.client import (
-    ScheduleActionStartWorkflow,
-    ScheduleAlreadyRunningError,
-    ScheduleListActionStartWorkflow,
-    ScheduleState,
-)
+from temporalio.client import Schedule as TemporalSchedule
+from temporalio.client import ScheduleAlreadyRunningError, ScheduleListActionStartWorkflow, ScheduleState
 
-from surefoot.charging import charged
-from surefoot.errors import ScheduleConflict, WrongValue
-from surefoot.priorities import checked_priority
+from surefoot.errors import NoSuchSchedule, ScheduleConflict, WrongValue
+from surefoot.schedules.changing import Changes
+from surefoot.schedules.order import NOTE, ScheduleNote, note_of, order_of
 from surefoot.schedules.reaching import reaching_schedule
-from surefoot.schedules.schedule import NOTE, Fired, Schedule, ScheduleNote, ScheduleView, fired, seen_of
+from surefoot.schedules.schedule import Fired, Schedule, ScheduleView
 from surefoot.schedules.terms import Overlap, Terms
-from surefoot.starting import digest
-from surefoot.texts import agent_name, checked, marks, named
+from surefoot.texts import named, quoted
 from workflows import labels
-from workflows.contracts import JobStart, Limits
+from workflows.contracts import Limits
 
-__all__ = ["Fired", "Overlap", "Schedule", "ScheduleView", "Schedules", "Terms"]
+__all__ = ["Changes", "Fired", "Overlap", "Schedule", "ScheduleView", "Schedules", "Terms"]
 
 
 ID_BYTES = 900
 """The server takes ids of 1000 bytes, and a job's id has its time behind the schedule's."""
+
+AT_ONCE = 10
+"""How many schedules are looked at together."""
 
 
 class Schedules:
@@ -60,6 +57,7 @@ class Schedules:
         tags: Sequence[str] = (),
         priority: int | None = None,
         weight: float | None = None,
+        queue: str | None = None,
         by: str | None = None,
         paused: bool = False,
     ) -> Schedule:
@@ -68,97 +66,72 @@ class Schedules:
         Created again, all alike, it is the same schedule, whatever was done to it since. Raises `ScheduleConflict` if
         there is another one of this id, `WrongValue` for terms that can't be or that never come true.
         """
-        start = JobStart(
-            agent=agent_name(agent),
-            message=checked(message),
-            by=named(by),
+        order = order_of(
+            agent,
+            message,
+            terms,
             limits=limits,
             total=total,
             model=model,
-            **marks(tenant, tags),
+            tenant=tenant,
+            tags=tags,
+            priority=priority,
+            weight=weight,
+            queue=queue,
+            by=by,
         )
-        checked_priority(priority, weight)
         if not 1 <= len(id.encode()) <= ID_BYTES:
             raise WrongValue(
                 f"a schedule's id has 1 to {ID_BYTES} bytes, this one has {len(id.encode())}: the ids of its jobs are"
                 " made of it"
             )
-        print_ = digest(start.model_dump_json(exclude={"by"}), terms.model_dump_json(), f"{priority} {weight}")
-        note = ScheduleNote(
-            agent=start.agent,
-            message=start.message[: labels.MESSAGE_CHARS],
-            terms=terms,
-            tenant=start.tenant,
-            tags=start.tags,
-            by=start.by,
-            print=print_,
-        )
-        wanted = TemporalSchedule(
-            action=_action(id, await self._charged(start), self._task_queue, priority, weight),
-            spec=terms.spec(),
-            policy=terms.policy(),
-            state=ScheduleState(paused=paused, note=f"created by {start.by}" if start.by else None),
-        )
-        await self._create(id, wanted, note)
+        state = ScheduleState(paused=paused, note=f"created by {named(by)}" if by else None)
+        with reaching_schedule(id):
+            wanted = await order.scheduled(self._temporal, id, self._task_queue, state)
+        await self._create(id, wanted, order.note(print=order.print()))
         return self[id]
-
-    async def _charged(self, start: JobStart) -> JobStart:
-        with reaching_schedule("?"):
-            return await charged(self._temporal, start)
 
     async def _create(self, id: str, wanted: TemporalSchedule, note: ScheduleNote) -> None:
         with reaching_schedule(id):
             try:
                 handle = await self._temporal.create_schedule(id, wanted, memo={NOTE: note})
             except ScheduleAlreadyRunningError:
-                before = await (await self._temporal.get_schedule_handle(id).describe()).memo_value(
-                    NOTE, None, type_hint=ScheduleNote
-                )
-                if before is None or before.print != note.print:
-                    raise ScheduleConflict(
-                        f"schedule {id} exists already, with another job or other times: delete it first, or choose"
-                        " another id"
-                    ) from None
-                return
+                if note.print in await self._prints(id):
+                    return
+                raise ScheduleConflict(
+                    f"schedule {id} exists already, with another job or other times: delete it first, change it, or"
+                    " choose another id",
+                    f" (surefoot schedule set {quoted(id)})",
+                ) from None
             if not (await handle.describe()).info.next_action_times:
                 await handle.delete()
                 raise WrongValue(f"schedule {id} would never fire: no moment is as its times say; look at them again")
 
+    async def _prints(self, id: str) -> tuple[str, ...]:
+        """Of what a schedule was made, and to what it was changed."""
+        with suppress(NoSuchSchedule):  # somebody else made it
+            note = await note_of(self._temporal, await self._temporal.get_schedule_handle(id).describe())
+            return note.print, note.changed
+        return ()
+
     async def list(self, *, limit: int = 100) -> list[ScheduleView]:
-        """The server's schedules of jobs, without how often they fired, which `Schedule.view` tells."""
-        views: list[ScheduleView] = []
+        """The server's schedules of jobs."""
+        ids: list[str] = []
         with reaching_schedule("?"):
             async for each in await self._temporal.list_schedules():
                 if each.schedule is None or each.schedule.action != ScheduleListActionStartWorkflow(labels.WORKFLOW):
                     continue
-                if (note := await each.memo_value(NOTE, None, type_hint=ScheduleNote)) is None:
+                if await each.memo_value(NOTE, None, type_hint=ScheduleNote) is None:
                     continue  # somebody made it with Temporal's own tools
-                state, info = each.schedule.state, each.info
-                views.append(
-                    ScheduleView(
-                        schedule=each.id,
-                        **seen_of(note),
-                        paused=state.paused,
-                        note=state.note,
-                        next=list(info.next_action_times) if info else [],
-                        recent=fired(info.recent_actions) if info else [],
-                    )
-                )
-                if len(views) == limit:
+                ids.append(each.id)
+                if len(ids) == limit:
                     break
-        return views
+        places = asyncio.Semaphore(AT_ONCE)
 
+        async def view(id: str) -> ScheduleView | None:
+            async with places:
+                with suppress(NoSuchSchedule):  # the list may be late
+                    return await self[id].view()
+            return None
 
-def _action(
-    id: str, start: JobStart, queue: str, priority: int | None, weight: float | None
-) -> ScheduleActionStartWorkflow:
-    return ScheduleActionStartWorkflow(
-        labels.WORKFLOW,
-        start,
-        id=id,
-        task_queue=queue,
-        memo=labels.memo(start),
-        typed_search_attributes=labels.search_attributes(start),
-        static_summary=labels.summary(start),
-        priority=labels.priority(start.tenant, priority, weight),
-    )
+        return [found for found in await asyncio.gather(*(view(id) for id in ids)) if found is not None]

@@ -2,37 +2,23 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from temporalio.client import Client as Temporal
 from temporalio.client import (
     ScheduleActionExecutionStartWorkflow,
-    ScheduleActionStartWorkflow,
     ScheduleDescription,
     ScheduleHandle,
 )
 
-from surefoot.errors import NoSuchSchedule
+from surefoot.schedules.changing import Changes, change
+from surefoot.schedules.order import action_of, read_order
 from surefoot.schedules.reaching import reaching_schedule
 from surefoot.schedules.terms import Terms
 from workflows import labels
-from workflows.contracts import Record
+from workflows.contracts import Limits, Record
 
 SHOWN = 5
-NOTE = "schedule"
-"""Under which name the memo of a schedule keeps its `ScheduleNote`."""
-
-
-class ScheduleNote(Record):
-    """What a schedule was made of, as its memo keeps it. `print` tells another one under the same id from it."""
-
-    agent: str
-    message: str
-    terms: Terms
-    tenant: str | None = None
-    tags: Sequence[str] = ()
-    by: str | None = None
-    print: str = ""
 
 
 class Fired(Record):
@@ -44,7 +30,10 @@ class Fired(Record):
 
 
 class ScheduleView(Record):
-    """How a schedule stands. `missed` firings were too late to be made up for, `skipped` ones met a job that ran."""
+    """How a schedule stands. `missed` firings were too late to be made up for, `skipped` ones met a job that ran.
+
+    `by` is who made it, or changed it last.
+    """
 
     schedule: str
     agent: str
@@ -55,6 +44,12 @@ class ScheduleView(Record):
     tenant: str | None = None
     tags: Sequence[str] = ()
     by: str | None = None
+    limits: Limits | None = None
+    total: Limits | None = None
+    model: str | None = None
+    priority: int | None = None
+    weight: float | None = None
+    queue: str | None = None
     next: Sequence[datetime] = ()
     recent: Sequence[Fired] = ()
     running: Sequence[str] = ()
@@ -78,13 +73,19 @@ class Schedule:
         """How it stands now. Raises `NoSuchSchedule`."""
         description = await self._describe()
         with reaching_schedule(self.id):
-            note: ScheduleNote | None = await description.memo_value(NOTE, None, type_hint=ScheduleNote)
-        if note is None:
-            raise NoSuchSchedule(f"schedule {self.id} was not made by Surefoot; look at it with Temporal's own tools")
-        info, state = description.info, description.schedule.state
+            order, _ = await read_order(self._temporal, description)
+        start, info, state = order.start, description.info, description.schedule.state
+        job = {
+            name: getattr(start, name)
+            for name in ("agent", "tenant", "tags", "by", "limits", "total", "model", "queue")
+        }
         return ScheduleView(
             schedule=self.id,
-            **seen_of(note),
+            **job,
+            message=start.message[: labels.MESSAGE_CHARS],
+            terms=order.terms,
+            priority=order.priority,
+            weight=order.weight,
             paused=state.paused,
             note=state.note,
             next=list(info.next_action_times[:SHOWN]),
@@ -102,9 +103,15 @@ class Schedule:
 
     async def queue(self) -> str:
         """The task queue that its jobs' workers serve. Raises `NoSuchSchedule`."""
-        action = (await self._describe()).schedule.action
-        assert isinstance(action, ScheduleActionStartWorkflow)  # it is one of ours
-        return action.task_queue
+        return action_of(await self._describe()).task_queue
+
+    async def set(self, *, by: str, **changes: Unpack[Changes]) -> None:
+        """Change what is named, and nothing else: times, the job, or how it is started; None takes something away.
+
+        It holds from the next firing on; jobs that run go on as they began. Of `limits` and `total` each limit counts
+        for itself. Raises as `Schedules.create` does, and then nothing has changed.
+        """
+        await change(self._temporal, self.id, changes, by)
 
     async def pause(self, *, by: str, reason: str | None = None) -> None:
         """Fire no more until it is resumed; jobs that run go on."""
@@ -133,18 +140,11 @@ class Schedule:
     async def _describe(self) -> ScheduleDescription:
         with reaching_schedule(self.id):
             description = await self._handle().describe()
-        action = description.schedule.action
-        if not isinstance(action, ScheduleActionStartWorkflow) or action.workflow != labels.WORKFLOW:
-            raise NoSuchSchedule(f"{self.id} is a schedule of something else than jobs")
+        action_of(description)
         return description
 
     def _handle(self) -> ScheduleHandle:
         return self._temporal.get_schedule_handle(self.id)
-
-
-def seen_of(note: ScheduleNote) -> dict[str, Any]:
-    """What people see of what a schedule was made of."""
-    return {name: getattr(note, name) for name in ("agent", "message", "terms", "tenant", "tags", "by")}
 
 
 def fired(actions: Any) -> list[Fired]:

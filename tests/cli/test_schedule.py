@@ -33,6 +33,44 @@ def test_a_schedule_from_its_making_to_its_end(shop: Place) -> None:
     assert (shown.code, "there is no schedule 'c-daily'" in shown.err) == (2, True)
 
 
+def test_a_schedule_is_changed_in_its_place(shop: Place) -> None:
+    shop.run(
+        "schedule", "create", "c-set", "plain", "x", "--cron", "0 6 * * *", "--jitter", "5m", "--limit", "rounds=3"
+    )
+    options = ("--every", "6h", "--clear", "cron", "--input", "y", "--limit", "tool_calls=2", "--queue", "nightly")
+    changed = shop.run("schedule", "set", "c-set", *options, "--json")
+    document = json.loads(changed.out)
+    shown = shop.run("schedule", "show", "c-set")
+
+    assert changed.code == 0, changed.err
+    assert (document["terms"]["cron"], document["terms"]["every"], document["terms"]["jitter"]) == ([], "PT6H", "PT5M")
+    assert (document["message"], document["queue"], document["limits"]["rounds"]) == ("y", "nightly", 3)
+    assert document["limits"]["tool_calls"] == 2
+    assert "plain (in queue nightly): y" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "nothing to change in schedule c-same"),
+        (("--cron", "hello"), "CronString does not have 5-7 fields"),
+        (("--clear", "cron"), "nothing says when it fires"),
+        (("--cron", "0 7 * * *", "--clear", "cron"), "--cron is given a value and cleared"),
+        (("--agent", "plian"), "Did you mean 'plain'?"),
+        (("--queue", "daily"), "there is no queue 'daily'; the app has: nightly"),
+        (("--limit", "turns=2"), "write NAME=VALUE with NAME one of"),
+    ],
+)
+def test_a_change_that_can_not_be_is_wrong_use(shop: Place, options: tuple[str, ...], said: str) -> None:
+    shop.run("schedule", "create", "c-same", "plain", "x", "--cron", "0 6 * * *")
+    ended = shop.run("schedule", "set", "c-same", *options)
+    shown = json.loads(shop.run("schedule", "show", "c-same", "--json").out)
+
+    assert ended.code == 2
+    assert said in " ".join(ended.err.split())
+    assert (shown["terms"]["cron"], shown["note"].startswith("created by")) == (["0 6 * * *"], True)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

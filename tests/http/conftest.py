@@ -63,6 +63,9 @@ class Caller:
     async def post(self, path: str, body: Any = None, expect: int = 200, headers: dict[str, str] | None = None) -> Any:
         return self._told(await self.asked.post(f"/api/v1{path}", json=body, headers=headers), expect)
 
+    async def patch(self, path: str, body: Any, expect: int = 200) -> Any:
+        return self._told(await self.asked.patch(f"/api/v1{path}", json=body), expect)
+
     @staticmethod
     def _told(answer: Response, status: int) -> Any:
         assert answer.status_code == status, answer.text

@@ -45,6 +45,24 @@ async def test_a_job_of_an_agent_that_there_is_not_is_refused_with_a_name_that_i
     assert refused["detail"] == "There is no agent 'dsk'. Did you mean 'desk'? The app has: desk, night."
 
 
+async def test_what_is_to_begin_in_a_queue_that_there_is_not_is_refused_with_those_that_there_are(
+    nobody: Client, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "app.py", "desk")
+    file.write_text(f"from surefoot import Queue\n{file.read_text()}queue = Queue('nightly', concurrency=2)\n")
+    job = {"agent": "desk", "message": "go", "queue": "daily"}
+    async with offering(nobody, file) as asked:
+        caller = Caller(asked)
+        refused = [
+            await caller.post("/jobs", job, 422),
+            await caller.post("/schedules", {**job, "id": "s", "cron": ["0 6 * * *"]}, 422),
+            await caller.patch("/schedules/s", {"queue": "daily"}, 422),
+        ]
+
+    assert {each["type"] for each in refused} == {"urn:surefoot:problem:unknown-queue"}
+    assert "there is no queue 'daily'; the app has: nightly" in refused[0]["detail"]
+
+
 async def test_the_form_for_a_new_job_offers_the_agents_and_takes_no_other(nobody: Client, tmp_path: Path) -> None:
     async with offering(nobody, written(tmp_path / "app.py", "desk", "night")) as asked:
         form = await asked.get("/new", params={"agent": "night"})

@@ -1,6 +1,7 @@
 """Schedules on a real server: what they start is a job like any other."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from temporalio.client import Schedule as TemporalSchedule
@@ -13,7 +14,7 @@ from surefoot.schedules import ScheduleView, Terms
 from tests.conftest import Host
 from tests.waiting import until
 from workflows import labels
-from workflows.contracts import Limits
+from workflows.contracts import Limits, Message
 
 WORKER = Agent("worker", Script([{"text": "done", "repeat": True}]))
 DAILY = Terms(cron=["0 6 * * *"])
@@ -161,3 +162,105 @@ async def test_what_others_scheduled_is_no_schedule_of_ours(host: Host) -> None:
         with pytest.raises(NoSuchSchedule, match="was not made by Surefoot"):
             await client.schedules["foreign"].view()
         assert "foreign" not in [view.schedule for view in await client.schedules.list()]
+
+
+async def test_what_is_changed_holds_from_the_next_firing_on_and_all_else_stays(host: Host) -> None:
+    async with host(WORKER, Agent("other", WORKER.model)) as client:
+        made = await client.schedules.create(
+            "edited", "worker", "count", Terms(cron=["0 6 * * *"], timezone="Europe/Berlin", overlap="allow_all"),
+            tenant="acme", tags=["night"], limits=Limits(rounds=3), priority=2, by="Ana",
+        )  # fmt: skip
+        await made.trigger()
+        await until(made.view, lambda view: view.fired == 1 and _is_over(view.recent[0].due_at))
+        await made.set(by="Bo", cron=["0 7 * * *"], message="count twice", limits=Limits(tool_calls=5), weight=2.0)
+        await made.trigger()
+        view = await until(made.view, lambda view: view.fired == 2)
+        first, second = [await client.job(fired.job).view() for fired in reversed(view.recent)]
+        said = [(await client.job(each.job).transcript())[0] for each in (first, second)]
+
+        assert (view.terms.cron, view.terms.timezone, view.terms.overlap) == (
+            ["0 7 * * *"],
+            "Europe/Berlin",
+            "allow_all",
+        )
+        assert (view.message, view.agent, view.tenant, view.tags) == ("count twice", "worker", "acme", ["night"])
+        assert (view.by, view.note, view.priority, view.weight) == ("Bo", "changed by Bo", 2, 2.0)
+        assert (first.by, first.limits.rounds, first.limits.tool_calls) == ("Ana", 3, 30)
+        assert (second.by, second.limits.rounds, second.limits.tool_calls) == ("Bo", 3, 5)
+        assert [entry.text for entry in said if isinstance(entry, Message)] == ["count", "count twice"]
+
+
+def _is_over(second: datetime) -> bool:
+    """A job's id has the second in which it was due, so two firings within one would be one job."""
+    return datetime.now(UTC) > second + timedelta(seconds=1)
+
+
+async def test_what_is_named_as_none_is_taken_away(host: Host) -> None:
+    async with host(WORKER) as client:
+        terms = Terms(cron=["0 6 * * *"], timezone="Europe/Berlin", jitter=timedelta(minutes=5))
+        made = await client.schedules.create("less", "worker", "go", terms, tenant="acme", limits=Limits(rounds=3))
+        await made.set(by="Bo", cron=None, every=timedelta(hours=1), timezone=None, tenant=None, limits=None)
+        view = await made.view()
+
+        assert view.terms == Terms(every=timedelta(hours=1), jitter=timedelta(minutes=5))
+        assert (view.tenant, view.limits) == (None, None)
+
+
+async def test_a_paused_schedule_that_is_changed_stays_paused_and_says_why(host: Host) -> None:
+    async with host(WORKER) as client:
+        made = await client.schedules.create("still", "worker", "go", DAILY)
+        await made.pause(by="Ana", reason="holidays")
+        await made.set(by="Bo", message="stop")
+        view = await made.view()
+
+        assert (view.paused, view.note, view.message) == (True, "holidays", "stop")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"cron": ["61 * * * *"]}, "Minute is not in range"),
+        ({"timezone": "Mars/Base"}, "unknown time zone Mars/Base"),
+        ({"cron": ["0 0 30 2 *"]}, "would never fire again"),
+        ({"cron": None}, "nothing says when it fires"),
+        ({"agent": "no such name"}, "no agent can be called"),
+        ({"agent": None}, "a schedule needs its agent"),
+        ({"queue": "by night"}, "no queue can be called"),
+        ({"priority": 6}, "priority 6 does not exist"),
+        ({}, "nothing to change in schedule refused-change"),
+    ],
+)
+async def test_a_change_that_can_not_be_is_refused_and_changes_nothing(
+    host: Host, changes: dict[str, Any], told: str
+) -> None:
+    async with host(WORKER) as client:
+        made = await client.schedules.create("refused-change", "worker", "go", DAILY, by="Ana")
+        with pytest.raises(WrongValue, match=told):
+            await made.set(by="Bo", **changes)
+        view = await made.view()
+
+        assert (view.terms, view.agent, view.by) == (DAILY, "worker", "Ana")
+        assert view.next
+
+
+async def test_creating_a_changed_schedule_again_as_it_was_or_as_it_is_finds_it(host: Host) -> None:
+    async with host(WORKER) as client:
+        made = await client.schedules.create("kept", "worker", "go", DAILY, by="Ana")
+        await made.set(by="Bo", message="stop")
+        for message in ("go", "stop"):
+            again = await client.schedules.create("kept", "worker", message, DAILY)
+            assert (await again.view()).message == "stop"
+        with pytest.raises(ScheduleConflict, match="delete it first, change it, or choose another id"):
+            await client.schedules.create("kept", "worker", "wait", DAILY)
+
+
+async def test_a_list_says_what_schedules_were_changed_to(host: Host) -> None:
+    async with host(WORKER) as client:
+        made = await client.schedules.create("relisted", "worker", "go", DAILY)
+        await made.set(by="Bo", message="stop", queue="nightly")
+
+        async def found() -> list[ScheduleView]:
+            return [view for view in await client.schedules.list() if view.schedule == "relisted"]
+
+        (view,) = await until(found, bool)
+        assert (view.message, view.queue, view.fired) == ("stop", "nightly", 0)
