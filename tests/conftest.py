@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client as Temporal
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Interceptor
 
 from activities.agents import Agent
 from activities.apps import App
@@ -74,7 +75,9 @@ def host(temporal: Temporal, request: pytest.FixtureRequest, tmp_path: Path) -> 
     return hosts(temporal, request.node.name, tmp_path)
 
 
-def hosts(temporal: Temporal, name: str, folder: Path, *, cached: int = 1000) -> Host:
+def hosts(
+    temporal: Temporal, name: str, folder: Path, *, cached: int = 1000, interceptors: Sequence[Interceptor] = ()
+) -> Host:
     """Starts workers on the queue `name`; `cached` is how many workflows they keep between two tasks."""
     queue, kept = name[:200], cached
 
@@ -87,7 +90,8 @@ def hosts(temporal: Temporal, name: str, folder: Path, *, cached: int = 1000) ->
             artifacts=Artifacts(folder / "artifacts"),
             max_cached_workflows=kept if cached is None else cached,
         )
-        async with hosting(temporal, App(agents, queues=queues), task_queue=queue, settings=chosen):
+        served = App(agents, queues=queues)
+        async with hosting(temporal, served, task_queue=queue, settings=chosen, interceptors=interceptors):
             yield Client(temporal, task_queue=queue)
 
     return start

@@ -25,7 +25,7 @@ from tests.workflows.gated import Ledger, call, ended, started, writer
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 Operation = APIOperation[Any, Any, Any, Any]
-EXAMPLES = 8
+EXAMPLES = 5
 FEW = settings(
     max_examples=EXAMPLES,
     deadline=None,

@@ -3,6 +3,7 @@
 A judge sees a body; here is known what was given out before: thoughts, signatures, items, stored responses.
 """
 
+import math
 from typing import Any
 
 from activities.providers.google_history import PLACEHOLDER
@@ -76,8 +77,11 @@ def check_google(body: Any, model: str, issued: Issued) -> None:
 
 
 def _encodable(value: Any) -> Any:
+    """The value as JSON can hold it: half a character and a number that is none are left out, as they must be."""
     if isinstance(value, dict):
         return {key: _encodable(each) for key, each in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return (
         value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if isinstance(value, str) else value
     )

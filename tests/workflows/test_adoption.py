@@ -3,6 +3,7 @@
 import dataclasses
 from functools import partial
 
+import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.service import RPCError, RPCStatusCode
@@ -71,6 +72,7 @@ async def test_a_job_that_waits_for_long_needs_none_of_its_earlier_runs(host: Ho
     assert len(asked[-1].transcript) == 27
 
 
+@pytest.mark.cold
 async def test_a_reply_long_after_the_end_adopts_what_was_said(host: Host) -> None:
     script, asked = watched({"text": "first"}, {"text": "second"}, {"text": "third"})
     settings = dataclasses.replace(QUICK, adopt_seconds=0.0)

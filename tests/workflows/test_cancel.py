@@ -16,6 +16,8 @@ from workflows import flight
 from workflows.contracts import Outcome
 from workflows.words import CANCELLED_CALL, INTERRUPTED
 
+pytestmark = pytest.mark.cold
+
 LEFT = ("quick", "not_executed", CANCELLED_CALL)
 
 

@@ -1,10 +1,14 @@
 """A deploy that changes what a tool is, between the plan of a call and its execution."""
 
+import pytest
+
 from activities.agents import Agent
 from activities.tools.tool import tool
 from tests.conftest import Host
 from tests.workflows.scripting import call, calls, watched
 from workflows.contracts import Result
+
+pytestmark = pytest.mark.cold
 
 
 async def test_a_pure_tool_that_became_a_read_tool_is_called_again_by_the_model_and_then_runs(host: Host) -> None:

@@ -19,6 +19,8 @@ from tests.waiting import Flag, until
 from tests.workflows.gated import results
 from tests.workflows.scripting import call, calls
 
+pytestmark = pytest.mark.cold
+
 KEYS = "abc"
 
 

@@ -24,6 +24,8 @@ from worker import Settings
 from workflows.contracts import Decision, Entry, JobView, Limits, Message, Result, TranscriptPage
 from workflows.showing import AGENT, PHASE, STATUS
 
+pytestmark = pytest.mark.cold
+
 FREE = Limits(rounds=None, tool_calls=None)
 OFTEN: Settings = dataclasses.replace(QUICK, history_events=60)
 AT_ONCE: Settings = dataclasses.replace(QUICK, history_events=1)

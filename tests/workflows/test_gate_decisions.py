@@ -15,6 +15,8 @@ from tests.waiting import Flag, until
 from tests.workflows.gated import Ledger, call, ended, results, started, waiting, writer
 from workflows.contracts import Decision, Limits, Pending
 
+pytestmark = pytest.mark.cold
+
 
 def decision(pending: Pending, choice: str = "approve", **more: object) -> Decision:
     fields = {"call": pending.call, "digest": pending.digest, "choice": choice, "by": "ann", **more}

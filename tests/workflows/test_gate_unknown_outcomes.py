@@ -12,6 +12,8 @@ from tests.waiting import until
 from tests.workflows.gated import call, ended, results, writer
 from workflows.contracts import Decision, Pending, Resolution, Settlement
 
+pytestmark = pytest.mark.cold
+
 
 class Doubtful:
     """A tool that does not know how its first `times` runs ended."""

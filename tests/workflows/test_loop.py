@@ -1,10 +1,14 @@
 """The loop, on a real server: what is asked, what runs, and how it ends."""
 
+import pytest
+
 from activities.agents import Agent
 from activities.providers.scripted import Script
 from activities.tools.tool import tool
 from tests.conftest import Host
 from workflows.contracts import Limits, Message, Result, Turn
+
+pytestmark = pytest.mark.cold
 
 
 @tool(read_only=True)

@@ -159,7 +159,7 @@ async def finished(job: Job, desk: Desk, choices: Iterator[str]) -> None:
 
 
 @settings(
-    max_examples=int(os.environ.get("SUREFOOT_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("SUREFOOT_EXAMPLES", "25")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

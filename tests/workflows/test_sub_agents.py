@@ -23,6 +23,8 @@ from tests.workflows.scripting import call, calls, kinds, looks
 from workflows import policies
 from workflows.contracts import ChildJob, Limits, Resolution
 
+pytestmark = pytest.mark.cold
+
 
 async def test_the_answer_of_the_agent_that_was_asked_is_the_calls_result(host: Host) -> None:
     asked = researcher(looks("a"), {"text": "it is a"})

@@ -14,6 +14,8 @@ from tests.waiting import until
 from tests.workflows.gated import Ledger, ended, results, started
 from tests.workflows.scripting import call
 
+pytestmark = pytest.mark.cold
+
 JOBS = 3
 PATIENT = replace(QUICK, retry_seconds=0.3)
 
