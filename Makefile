@@ -66,7 +66,7 @@ bench-gate: $(INSTALLED) ## decisions and pages with thousands of waiting jobs
 bench-lane: $(INSTALLED) ## how many provider batches jobs of three rounds take, and that no fault is paid for twice
 	PYTHONPATH=examples $(BIN)/python -m bench.lane
 
-histories: $(INSTALLED) ## record new histories for the replay tests
+histories: $(INSTALLED) ## record the scenarios that have no history yet
 	PYTHONPATH=examples $(BIN)/python -m tests.histories.record
 
 clean:

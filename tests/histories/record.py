@@ -1,12 +1,14 @@
 """Records the histories that test_replay.py replays: `python -m tests.histories.record`, or some scenarios by name.
 
-One file for each run of a job, `<scenario>-<version>.json`, and for each of its deliveries. Histories of earlier
-versions stay: a release replays them all, or says in the changelog that running jobs don't survive it.
+One file for each run of what was played, `<scenario>-<version>.json`, and for each other workflow that had a part in
+it. Only what has no recording in this version is recorded: a recorded history is never changed, and a release replays
+them all, or says in the changelog that running jobs don't survive it.
 """
 
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,15 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client as Temporal
+from temporalio.client import WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from activities.payloads import data_converter
 from surefoot import __version__
-from surefoot.job import Job
-from tests.histories.scenarios import SCENARIOS, Scenario, played
-from workflows.lanes.contracts import LANE_WORKFLOW, PROVIDER_BATCH
-from workflows.notices import WORKFLOW as DELIVERY
-from workflows.queues.contracts import queue_id
+from tests.histories.scenario import Scenario, played
+from tests.histories.scenarios import SCENARIOS
+from workflows.labels import WORKFLOW
 from workflows.showing import ATTRIBUTES
 
 FOLDER = Path(__file__).parent
@@ -51,20 +52,20 @@ async def server() -> AsyncIterator[Temporal]:
         yield environment.client
 
 
-async def histories(temporal: Temporal, job: str) -> list[dict[str, Any]]:
-    """The history of each run of a job, the oldest first."""
-    runs = [run async for run in temporal.list_workflows(f"WorkflowId = '{job}'")]
+async def histories(temporal: Temporal, id: str) -> list[WorkflowHistory]:
+    """The history of each run of a workflow, the oldest first."""
+    runs = [run async for run in temporal.list_workflows(f"WorkflowId = '{id}'")]
     runs.sort(key=lambda run: run.start_time)
-    return [
-        neutral((await temporal.get_workflow_handle(job, run_id=run.run_id).fetch_history()).to_json_dict())
-        for run in runs
-    ]
+    return [await temporal.get_workflow_handle(id, run_id=run.run_id).fetch_history() for run in runs]
 
 
-async def lanes(temporal: Temporal) -> list[str]:
-    """The ids of all lanes, and behind each its provider batches."""
-    query = f"WorkflowType IN ('{LANE_WORKFLOW}', '{PROVIDER_BATCH}')"
-    return sorted([run.id async for run in temporal.list_workflows(query)])
+async def beside(temporal: Temporal, queue: str, played: str) -> dict[str, list[str]]:
+    """The ids of all other workflows that ran on the task queue of what was played, by type, without further jobs."""
+    found: dict[str, set[str]] = {}
+    async for run in temporal.list_workflows(f"TaskQueue = '{queue}'"):
+        if run.workflow_type != WORKFLOW and run.id != played:
+            found.setdefault(run.workflow_type, set()).add(run.id)
+    return {kind: sorted(ids) for kind, ids in sorted(found.items())}
 
 
 def neutral(value: Any) -> Any:
@@ -75,37 +76,45 @@ def neutral(value: Any) -> Any:
 
 
 async def record(temporal: Temporal, scenario: Scenario) -> list[Path]:
-    before = await lanes(temporal)
-    job = await played(temporal, scenario)
-    written = _write(scenario.name, await histories(temporal, job.id))
-    for number, id in enumerate([id for id in await lanes(temporal) if id not in before], start=1):
-        written += _write(f"{scenario.name}-lane{number}", await histories(temporal, id))
-    if isinstance(job, Job) and (queue := (await job.view()).queue) is not None:
-        written += _write(f"{scenario.name}-queue", await histories(temporal, queue_id("histories", queue)))
-    deliveries = [
-        await histories(temporal, child.id)
-        async for child in temporal.list_workflows(f"WorkflowType = '{DELIVERY}'")
-        if child.parent_id == job.id
-    ]
-    return [*written, *_write(f"{scenario.name}-told", [run for runs in deliveries for run in runs])]
+    queue = f"{scenario.name}-queue"
+    played_one = await played(temporal, scenario, queue=queue)
+    written = _write(scenario.name, await histories(temporal, played_one.id))
+    for kind, ids in (await beside(temporal, queue, played_one.id)).items():
+        for number, id in enumerate(ids, start=1):
+            which = f"{scenario.name}-{_in_words(kind)}{number if len(ids) > 1 else ''}"
+            written += _write(which, await histories(temporal, id))
+    return written
 
 
-def _write(name: str, recorded: list[dict[str, Any]]) -> list[Path]:
+def _in_words(kind: str) -> str:
+    """`ProviderBatch` as names of files have it: `provider-batch`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
+
+
+def _write(name: str, recorded: list[WorkflowHistory]) -> list[Path]:
     paths = []
     for number, history in enumerate(recorded, start=1):
         run = f"-run{number}" if len(recorded) > 1 else ""
         path = FOLDER / f"{name}{run}-{__version__}.json"
-        path.write_text(json.dumps(history, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(neutral(history.to_json_dict()), separators=(",", ":"), ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
         paths.append(path)
     return paths
 
 
+def is_recorded(scenario: Scenario) -> bool:
+    return any((FOLDER / f"{scenario.name}{run}-{__version__}.json").exists() for run in ("", "-run1"))
+
+
 async def main(names: Sequence[str]) -> None:
-    if not names:
-        for old in FOLDER.glob(f"*-{__version__}.json"):
-            old.unlink()
+    missing = [each for each in SCENARIOS if not is_recorded(each)]
+    if known := sorted(set(names) - {each.name for each in missing}):
+        raise SystemExit(
+            f"{', '.join(known)}: recorded already, or no scenario. What was recorded stays as it is, for it shows what"
+            " running jobs have behind them; what takes another way now is another scenario."
+        )
     async with server() as temporal:
-        for scenario in [each for each in SCENARIOS if each.name in names or not names]:
+        for scenario in [each for each in missing if each.name in names or not names]:
             for path in await record(temporal, scenario):
                 sys.stdout.write(f"{path.stat().st_size:7d}  {path.name}\n")
 

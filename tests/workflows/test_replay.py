@@ -16,17 +16,19 @@ from temporalio.worker import Replayer
 from activities.payloads import data_converter
 from activities.sandbox import Sandbox
 from tests.conftest import Host
-from tests.histories import scenarios
-from tests.histories.scenarios import SCENARIOS, Scenario, agents, played, waits
+from tests.histories import record
+from tests.histories.cast import agents
+from tests.histories.scenario import Scenario, played, waits
+from tests.histories.scenarios import SCENARIOS
 from tests.waiting import until
 from worker import WORKFLOWS
-from workflows import words
+from workflows import calls, words
 from workflows.calls import Calls
 from workflows.contracts import CallState
 from workflows.pace import Pace
 
-FOLDER = Path(scenarios.__file__).parent
-RECORDED = sorted(FOLDER.glob("*.json"))
+RECORDED = sorted(record.FOLDER.glob("*.json"))
+WORKFLOW_CODE = Path(calls.__file__).parent
 MOST_BYTES = 60_000
 MACHINE = re.compile(r"/(home|root|usr|tmp|var|work|Users)/|site-packages|\d+@\w+")
 """What a file of this machine, or a worker's default name, looks like."""
@@ -40,7 +42,7 @@ def recorded(path: Path) -> WorkflowHistory:
 
 
 def history(name: str) -> WorkflowHistory:
-    (path,) = FOLDER.glob(f"{name}-0.1.0.json")
+    (path,) = record.FOLDER.glob(f"{name}-0.1.0.json")
     return recorded(path)
 
 
@@ -59,6 +61,30 @@ def test_every_scenario_is_recorded() -> None:
     names = {re.sub(r"(-run\d+)?-\d+\.\d+\.\d+$", "", path.stem) for path in RECORDED}
 
     assert names >= {scenario.name for scenario in SCENARIOS}
+
+
+def test_every_workflow_is_recorded() -> None:
+    types = {
+        recorded(path).events[0].workflow_execution_started_event_attributes.workflow_type.name for path in RECORDED
+    }
+
+    assert types == {workflow._Definition.must_from_class(each).name for each in WORKFLOWS}
+
+
+async def test_every_patch_is_recorded_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: dict[str, set[bool]] = {}
+    patched = workflow.patched
+
+    def noted(id: str) -> bool:
+        taken.setdefault(id, set()).add(answer := patched(id))
+        return answer
+
+    monkeypatch.setattr(workflow, "patched", noted)
+    await replay(*map(recorded, RECORDED))
+    code = "".join(path.read_text(encoding="utf-8") for path in WORKFLOW_CODE.rglob("*.py"))
+
+    assert taken == {id: {True, False} for id in taken}
+    assert len(taken) == code.count("patched(")
 
 
 # --- the check can fail
@@ -149,7 +175,7 @@ async def test_a_recorded_history_is_small_and_names_no_machine(path: Path) -> N
     inside = await payload_texts(recorded(path))
 
     assert size <= MOST_BYTES
-    assert len(inside) > 1
+    assert inside
     assert [text for text in [*texts(document), *inside] if MACHINE.search(text)] == []
 
 
@@ -162,13 +188,15 @@ def read(path: Path) -> tuple[int, Any]:
 
 @pytest.mark.parametrize("cached", [1000, 0], ids=["warm", "cold"])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-async def test_a_job_played_now_replays_whether_its_worker_remembered_it_or_not(
+async def test_what_is_played_now_replays_whether_its_worker_remembered_it_or_not(
     temporal: Temporal, scenario: Scenario, cached: int
 ) -> None:
-    job = await played(temporal, scenario, cached=cached, queue=f"replay-{scenario.name}-{cached}")
-    runs = [run async for run in temporal.list_workflows(f"WorkflowId = '{job.id}'")]
+    queue = f"replay-{scenario.name}-{cached}"
+    job = await played(temporal, scenario, cached=cached, queue=queue)
+    others = [id for ids in (await record.beside(temporal, queue, job.id)).values() for id in ids]
 
-    await replay(*[await temporal.get_workflow_handle(job.id, run_id=run.run_id).fetch_history() for run in runs])
+    for id in [job.id, *others]:
+        await replay(*await record.histories(temporal, id))
 
 
 @pytest.mark.parametrize("cached", [(1000, 0), (0, 1000)], ids=["warm-then-cold", "cold-then-warm"])
