@@ -24,6 +24,8 @@ from temporalio.worker import Interceptor, Worker
 
 from activities.apps import App, load_app
 from activities.artifacts import Artifacts
+from activities.batches.end_jobs import end_jobs
+from activities.batches.lines import look_for_batch
 from activities.batches.tend import BatchTender
 from activities.budgets.spending import TenantSpending
 from activities.connection import NotConnected, logged_runtime, open_client
@@ -160,7 +162,8 @@ async def hosting(
             runner.check_arguments,
             notifier.deliver_notice,
             tender.tend_batch,
-            tender.end_jobs,
+            end_jobs,
+            look_for_batch,
             queues.enter_queue,
             queues.look_at_queue,
             desk.hand_in,

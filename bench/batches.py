@@ -156,7 +156,7 @@ def accept(address: str, file: str) -> None:
 
 async def _put(address: str, found: Checked) -> None:
     temporal = await worker.connect(target_host=address)
-    parts = await put_parts(temporal, QUEUE, "accepted", found.lines())
+    parts = await put_parts(temporal, QUEUE, "accepted", "lines", found.lines())
     assert sum(part.lines for part in parts) == found.good
 
 

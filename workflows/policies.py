@@ -80,6 +80,11 @@ BATCH = Options(
     cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 )
 
+PART = Brief(
+    start_to_close_timeout=timedelta(seconds=30),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(hours=1)),
+)
+
 LANE_HOURS = 30
 """How long a provider batch is asked for: a day is what providers take, and their results stay longer."""
 

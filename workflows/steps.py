@@ -5,7 +5,7 @@ The bodies live in `activities/`, which the workflow must not import; `worker.py
 
 from temporalio import activity
 
-from workflows.batches.contracts import EndJobs, TendBatch, Tended
+from workflows.batches.contracts import BatchFound, EndJobs, LookForBatch, TendBatch, Tended
 from workflows.contracts import (
     AgentSpec,
     ArgumentsCheck,
@@ -108,6 +108,12 @@ async def tend_batch(request: TendBatch) -> Tended:
 @activity.defn
 async def end_jobs(request: EndJobs) -> None:
     """Stop or cancel the jobs of a batch."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def look_for_batch(request: LookForBatch) -> BatchFound:
+    """Whether a batch runs."""
     raise NotImplementedError
 
 

@@ -5,11 +5,14 @@ No worker need answer for that, and only one part is held, however many lines th
 
 from collections.abc import Sequence
 
+from temporalio import activity
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryRequest
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
 
-from workflows.batches.contracts import BatchLine, BatchLines, PartRef
+from workflows.batches.contracts import BatchFound, BatchLine, BatchLines, LookForBatch, PartRef
+from workflows.labels import BATCH_WORKFLOW
 
 
 async def read_part(client: Client, part: str) -> list[BatchLine]:
@@ -22,6 +25,19 @@ async def read_part(client: Client, part: str) -> list[BatchLine]:
     (lines,) = await client.data_converter.decode(sent, [BatchLines])
     assert isinstance(lines, BatchLines)
     return lines.lines
+
+
+@activity.defn
+async def look_for_batch(request: LookForBatch) -> BatchFound:
+    """Whether a batch runs: if not, nobody needs its lines to be kept any longer."""
+    try:
+        description = await activity.client().get_workflow_handle(request.batch).describe()
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise
+        return BatchFound(runs=False)
+    is_batch = description.workflow_type == BATCH_WORKFLOW
+    return BatchFound(runs=is_batch and description.status == WorkflowExecutionStatus.RUNNING)
 
 
 class Lines:

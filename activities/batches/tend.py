@@ -18,7 +18,7 @@ from activities.batches import jobs as batch_jobs
 from activities.batches.jobs import ENDED, FRESH, LATE, WAITS, Counts
 from activities.batches.lines import Lines
 from activities.budgets.spending import SpentUp, TenantSpending
-from workflows.batches.contracts import BatchLine, BatchOrder, BatchSpent, EndJobs, TendBatch, Tended
+from workflows.batches.contracts import BatchLine, BatchOrder, BatchSpent, TendBatch, Tended
 from workflows.showing import COST, PHASE, SAVED, TOKENS, UNMEASURED
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,6 @@ LOOK_SECONDS = 1.0
 
 AT_ONCE = 10
 """How many jobs are begun at the same time."""
-PASSES = 3
 REFUSAL_CHARS = 500
 CLOSE = WorkflowHistoryEventFilterType.CLOSE_EVENT
 PATIENCE_SECONDS = 30.0
@@ -36,7 +35,7 @@ PATIENCE_SECONDS = 30.0
 
 
 class BatchTender:
-    """The activities that begin and end the jobs of batches."""
+    """The activity that begins the jobs of batches."""
 
     def __init__(self, spending: TenantSpending) -> None:
         self._spending = spending
@@ -44,33 +43,6 @@ class BatchTender:
     @activity.defn
     async def tend_batch(self, request: TendBatch) -> Tended:
         return await _Tending(activity.client(), request, self._spending).run()
-
-    @activity.defn
-    async def end_jobs(self, request: EndJobs) -> None:
-        client, told, quiet = activity.client(), set[str](), 0
-        # A job that was begun a moment ago may not be listed yet.
-        while quiet < PASSES:
-            new = [run.id async for run in batch_jobs.running(client, request.batch) if run.id not in told]
-            for job in new:
-                activity.heartbeat()
-                await _end(client, job, request)
-                told.add(job)
-            quiet = 0 if new else quiet + 1
-            activity.heartbeat()
-            await asyncio.sleep(LOOK_SECONDS)
-
-
-async def _end(client: Client, job: str, request: EndJobs) -> None:
-    handle = client.get_workflow_handle(job)
-    try:
-        if request.how == "cancel":
-            await handle.signal("cancelled_by", f"batch {request.batch}")
-            await handle.cancel()
-        else:
-            await handle.signal("stop", f"batch {request.batch}")
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:  # it has ended by itself
-            raise
 
 
 class _Tending:

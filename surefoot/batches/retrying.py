@@ -25,7 +25,7 @@ from surefoot.errors import JobEnded, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
 from workflows import labels
 from workflows.batches.batch import again
-from workflows.batches.contracts import BatchLine, BatchRetry, BatchState, LineClass, PartRef
+from workflows.batches.contracts import BatchLine, BatchLines, BatchRetry, BatchState, LineClass, PartRef
 
 SHOWN = 5
 LOOK_SECONDS = 0.2
@@ -120,9 +120,10 @@ async def _send(batch: Batch, state: BatchState, chosen: list[Again]) -> bool:
     if (place := await _place(batch, len(state.retries), queue)) is None:
         return False
     lines = [each.line.model_copy(update={"attempt": each.line.attempt + 1}) for each in chosen]
-    parts = [PartRef(id=place, lines=0), *await put_parts(batch.temporal, queue, place, lines)]
+    id = place.rpartition("/")[2]
+    parts = [PartRef(id=place, lines=0), *await put_parts(batch.temporal, queue, batch.id, id, lines)]
     word = BatchRetry(
-        id=place.rpartition("/")[2],
+        id=id,
         parts=parts,
         superseded=dict(Counter(each.ended for each in chosen if each.ended)),
         seen=len(state.retries),
@@ -144,7 +145,7 @@ async def _place(batch: Batch, before: int, queue: str) -> str | None:
     """
     for number in itertools.count():
         place = f"{batch.id}/retry-{before}.{number}"
-        if await put_part(batch.temporal, queue, place, []):
+        if await put_part(batch.temporal, queue, place, BatchLines(lines=[], batch=batch.id), once=True):
             return place
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:

@@ -49,7 +49,7 @@ async def submit(
     with reaching(id):
         if await _is_there(temporal, id, digest):
             return False
-        parts = await put_parts(temporal, queue, f"{id}/{digest[:12]}", lines)
+        parts = await put_parts(temporal, queue, id, digest[:12], lines)
         if not parts:
             raise WrongValue("there is no line that could be a job")
         state = BatchState(
@@ -95,34 +95,37 @@ async def _is_there(temporal: Temporal, id: str, digest: str) -> bool:
     return True
 
 
-async def put_parts(temporal: Temporal, queue: str, prefix: str, lines: Iterable[BatchLine]) -> list[PartRef]:
-    """Put lines with the server, in parts that are put there once, however often this is done."""
+async def put_parts(temporal: Temporal, queue: str, batch: str, name: str, lines: Iterable[BatchLine]) -> list[PartRef]:
+    """Put lines of a batch with the server: `name` says which, so that they lie there once, however often this is done.
+
+    Parts that have ended, since no batch came to use them, are put there anew.
+    """
     places, refs = asyncio.Semaphore(UPLOADS), list[PartRef]()
 
     async def put(part: str, held: list[BatchLine]) -> None:
         try:
-            await put_part(temporal, queue, part, held)
+            await put_part(temporal, queue, part, BatchLines(lines=held, batch=batch))
         finally:
             places.release()
 
     async with asyncio.TaskGroup() as group:
         for number, held in enumerate(_parts(lines)):
-            part = f"{prefix}/{number:04d}"
+            part = f"{batch}/{name}/{number:04d}"
             refs.append(PartRef(id=part, lines=len(held)))
             await places.acquire()  # no more parts in memory than are on their way
             group.create_task(put(part, held))
     return refs
 
 
-async def put_part(temporal: Temporal, queue: str, part: str, lines: list[BatchLine]) -> bool:
-    """Put lines with the server; False if the part is there."""
+async def put_part(temporal: Temporal, queue: str, part: str, lines: BatchLines, *, once: bool = False) -> bool:
+    """Put lines with the server; False if the part is there, or with `once` if it ever was."""
     try:
         await temporal.start_workflow(
             labels.BATCH_PART,
-            BatchLines(lines=lines),
+            lines,
             id=part,
             task_queue=queue,
-            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE if once else WorkflowIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
         )
     except WorkflowAlreadyStartedError:

@@ -27,9 +27,10 @@ class BatchLine(Record):
 
 
 class BatchLines(Record):
-    """The input of a `BatchPart`: lines that lie with the server for as long as their batch needs them."""
+    """The input of a `BatchPart`: lines that lie with the server for as long as their `batch` needs them."""
 
     lines: list[BatchLine]
+    batch: str | None = None
 
 
 class PartRef(Record):
@@ -181,6 +182,16 @@ class Tended(Record):
     ended: bool = False
     over_budget: str | None = None
     held_until: datetime | None = None
+
+
+class LookForBatch(Record):
+    """The question of a part: is there this batch, and does it run?"""
+
+    batch: str
+
+
+class BatchFound(Record):
+    runs: bool
 
 
 class EndJobs(Record):
