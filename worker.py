@@ -38,7 +38,9 @@ from activities.lanes.hand_in import LaneDesk
 from activities.lanes.requests import LaneRequests
 from activities.lanes.submit import BatchSubmitter
 from activities.mcp.servers import McpServers
+from activities.models.asker import ModelAsker
 from activities.models.call_model import ModelCaller
+from activities.models.opening import CallOpener
 from activities.models.registry import Models
 from activities.models.replies import Replies
 from activities.models.summarize import Summarizer
@@ -138,15 +140,17 @@ async def hosting(
     servers = McpServers(app.folder)
     transcripts = Transcripts()
     meter = RateMeter(client, task_queue)
-    caller = ModelCaller(app, models, servers, transcripts, threads, settings, meter)
-    summarizer = Summarizer(app, servers, transcripts, caller.asker)
+    replies = Replies(threads)
+    opener, asker = CallOpener(app, servers, transcripts), ModelAsker(models, settings, meter)
+    caller = ModelCaller(app, opener, asker, replies, settings)
+    summarizer = Summarizer(opener, asker)
     runner = ToolRunner(app, servers, threads, settings.artifacts)
     notifier = Notifier(app, settings.retry_seconds)
     tender = BatchTender(TenantSpending(app.tenant_budgets))
     queues = QueueDesk(app.queues)
-    requests = LaneRequests(app, models, servers, transcripts)
+    requests = LaneRequests(opener, models)
     desk, submitter = LaneDesk(requests, settings.lane_terms), BatchSubmitter(requests)
-    returner = BatchReturner(requests, Replies(threads))
+    returner = BatchReturner(requests, replies)
     worker = Worker(
         client,
         task_queue=task_queue,

@@ -10,12 +10,11 @@ from typing import cast
 from temporalio.client import Client
 
 from activities.agents import Agent
-from activities.apps import App
 from activities.errors import UnknownAgent
-from activities.mcp.servers import McpServers
 from activities.models.asker import models_of
 from activities.models.context import Context
-from activities.models.context_limits import context_mark, overhead
+from activities.models.context_limits import context_mark
+from activities.models.opening import CallOpener
 from activities.models.registry import Models
 from activities.models.requests import model_request
 from activities.providers.batches import BatchProvider, BatchRequest
@@ -23,8 +22,7 @@ from activities.providers.errors import ModelError
 from activities.providers.protocol import ModelRequest
 from activities.providers.schema_mode import SchemaMode
 from activities.tools.explain import said
-from activities.transcripts import Transcripts
-from workflows.contracts import Audit, CallModel, Entry, JsonObject, Turn
+from workflows.contracts import CallModel, Entry, JsonObject, Turn
 from workflows.lanes.contracts import LaneKey
 
 
@@ -68,8 +66,8 @@ class LaneRequest:
 class LaneRequests:
     """What one worker needs to make requests of calls."""
 
-    def __init__(self, app: App, models: Models, servers: McpServers, transcripts: Transcripts) -> None:
-        self._app, self._models, self._servers, self._transcripts = app, models, servers, transcripts
+    def __init__(self, opener: CallOpener, models: Models) -> None:
+        self._opener, self._models = opener, models
 
     async def provider(self, model: str) -> tuple[BatchProvider, str]:
         """The provider of a model string, and the model's name there. Raises `NotForLanes` if it has no batches."""
@@ -84,16 +82,14 @@ class LaneRequests:
     async def make(self, client: Client, job: str, run_id: str, call: CallModel, *, chains: bool = True) -> LaneRequest:
         """The request of a call of a run. Raises `NotForLanes`."""
         try:
-            agent = self._app.agent(call.agent)
+            models = models_of(self._opener.agent(call), call)
         except UnknownAgent as error:
             raise NotForLanes(str(error)) from None
-        models = models_of(agent, call)
         if not isinstance(models[0], str):
             raise NotForLanes("a script has no batches")
         provider, name = await self.provider(models[0])
-        log = await self._transcripts.read(client, job, run_id, call)
-        agent = (await self._servers.equip(agent)).agent
-        context = Context(log, call.epoch, overhead(agent))
+        opened = await self._opener.open(client, job, run_id, call)
+        agent, context = opened.agent, opened.context
         if call.compaction is not None and agent.compact_at != 0:
             context, crowded = context.fitted(await context_mark(agent, models))
             if crowded and call.compaction == "summarize":
@@ -104,5 +100,4 @@ class LaneRequests:
         if agent.tool_calling == "schema":
             mode = SchemaMode(provider, agent.output.schema if agent.output else None)
             asked = mode.asked(asked)
-        told = [entry for entry in log if not isinstance(entry, Audit)]
-        return LaneRequest(agent, provider, models[0], context, told, asked, mode)
+        return LaneRequest(agent, provider, models[0], context, opened.told, asked, mode)

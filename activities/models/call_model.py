@@ -3,7 +3,6 @@
 What an attempt can fail by, and what then, is in `asker.py`.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import timedelta
 
@@ -14,23 +13,20 @@ from activities.agents import Agent
 from activities.apps import App
 from activities.attempts import Attempt
 from activities.errors import UnknownAgent
-from activities.mcp.servers import McpServers
 from activities.models.asker import Answer, ModelAsker, lost_before, models_of
 from activities.models.context import Context
-from activities.models.context_limits import context_mark, no_room, overhead
-from activities.models.registry import Models
+from activities.models.context_limits import context_mark, no_room
+from activities.models.opening import CallOpener
 from activities.models.replies import Replies
 from activities.models.requests import model_request
 from activities.models.speaking import Pace, speaking
 from activities.providers.errors import ContextTooLong
 from activities.providers.protocol import Live
-from activities.rates.meter import RateMeter
 from activities.timing import Timing
 from activities.tools.explain import said
-from activities.transcripts import Transcripts, fetch_page
+from activities.transcripts import fetch_page
 from workflows.contracts import (
     AgentSpec,
-    Audit,
     CallModel,
     LoadAgent,
     ModelReply,
@@ -46,18 +42,8 @@ OUTPUT_BYTES = 500_000
 class ModelCaller:
     """The activities that know agents and models."""
 
-    def __init__(
-        self,
-        app: App,
-        models: Models,
-        servers: McpServers,
-        transcripts: Transcripts,
-        threads: ThreadPoolExecutor,
-        timing: Timing,
-        meter: RateMeter,
-    ) -> None:
-        self._app, self._servers, self._transcripts = app, servers, transcripts
-        self._timing, self.asker, self._replies = timing, ModelAsker(models, timing, meter), Replies(threads)
+    def __init__(self, app: App, opener: CallOpener, asker: ModelAsker, replies: Replies, timing: Timing) -> None:
+        self._app, self._opener, self._asker, self._replies, self._timing = app, opener, asker, replies, timing
         self._pace = Pace()
 
     @activity.defn
@@ -85,25 +71,16 @@ class ModelCaller:
     async def call_model(self, request: CallModel) -> ModelReply:
         attempt = Attempt()
         async with attempt.beating():
-            info = attempt.info
-            try:
-                agent = self._app.agent(request.agent)
-            except UnknownAgent as error:  # while a deploy is under way, another worker may know it
-                await self.asker.fail(attempt, "UnknownAgent", str(error), True)
-            log = await self._transcripts.read(
-                activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
-            )
-            agent = (await self._servers.equip(agent)).agent
-            context = Context(log, request.epoch, overhead(agent))
+            opened = await self._opener.open_for(attempt, self._asker, request)
+            agent, lost = opened.agent, lost_before(attempt.info.attempt)
             async with speaking(attempt, request.turn, self._pace, live=agent.stream) as live:
-                answer, context = await self._ask_with_room(attempt, agent, request, context, live)
+                answer, context = await self._ask_with_room(attempt, agent, request, opened.context, live)
             begun = {"epoch": context.epoch} if context.epoch != request.epoch else {}
             if answer is None:
-                return ModelReply(turn=Turn(), too_long=True, **begun, **lost_before(info.attempt))
-            told = [entry for entry in log if not isinstance(entry, Audit)]
-            reply = await self._replies.reply(agent, answer.turn, told, closing=request.closing is not None)
+                return ModelReply(turn=Turn(), too_long=True, **begun, **lost)
+            reply = await self._replies.reply(agent, answer.turn, opened.told, closing=request.closing is not None)
             instead = {"instead_of": answer.instead_of} if answer.instead_of else {}
-            return reply.model_copy(update={**begun, **lost_before(info.attempt), **instead})
+            return reply.model_copy(update={**begun, **lost, **instead})
 
     async def _ask_with_room(
         self, attempt: Attempt, agent: Agent, request: CallModel, context: Context, live: Live | None
@@ -118,7 +95,7 @@ class ModelCaller:
                 return None, context
         while True:
             try:
-                return await self.asker.ask(
+                return await self._asker.ask(
                     attempt, agent, models, model_request(agent, request, context, live)
                 ), context
             except ContextTooLong as error:
@@ -130,4 +107,4 @@ class ModelCaller:
                     return None, context
                 else:
                     told = said(error) + (no_room(agent, context) if request.compaction else "")
-                    await self.asker.fail(attempt, type(error).__name__, told, error.retryable)
+                    await self._asker.fail(attempt, type(error).__name__, told, error.retryable)

@@ -9,21 +9,18 @@ from collections.abc import Callable, Sequence
 from temporalio import activity
 
 from activities.agents import Agent
-from activities.apps import App
 from activities.attempts import Attempt
-from activities.errors import UnknownAgent
-from activities.mcp.servers import McpServers
 from activities.models import citations
 from activities.models.asker import Answer, ModelAsker, lost_before, models_of
 from activities.models.context import BYTES_OF_A_TOKEN, BYTES_OF_A_TOKEN_SAVED, Context
-from activities.models.context_limits import context_mark, overhead
+from activities.models.context_limits import context_mark
 from activities.models.epochs import SUMMARY, latest, short, size_of
+from activities.models.opening import CallOpener
 from activities.models.prompts import LEFT_OUT, SUM_UP, summary_instructions
 from activities.providers.errors import ContextTooLong
 from activities.providers.protocol import ModelRequest
 from activities.providers.thinking_room import closing_output
 from activities.tools.explain import said
-from activities.transcripts import Transcripts
 from workflows.contracts import CallModel, Entry, Message, Note, Summary, Turn
 
 SUMMARY_TOKENS = 4_000
@@ -37,25 +34,17 @@ NO_SUMMARY = ("refusal", "content_filter", "unknown", "tool_calls", "pause")
 class Summarizer:
     """The activity that sums up, over the same models as `ModelCaller`."""
 
-    def __init__(self, app: App, servers: McpServers, transcripts: Transcripts, asker: ModelAsker) -> None:
-        self._app, self._servers, self._transcripts, self._asker = app, servers, transcripts, asker
+    def __init__(self, opener: CallOpener, asker: ModelAsker) -> None:
+        self._opener, self._asker = opener, asker
 
     @activity.defn
     async def summarize(self, request: CallModel) -> Summary:
         attempt = Attempt()
         async with attempt.beating():
-            info = attempt.info
-            try:
-                agent = self._app.agent(request.agent)
-            except UnknownAgent as error:  # while a deploy is under way, another worker may know it
-                await self._asker.fail(attempt, "UnknownAgent", str(error), True)
-            log = await self._transcripts.read(
-                activity.client(), info.workflow_id or "", info.workflow_run_id or "", request
-            )
-            agent = (await self._servers.equip(agent)).agent
-            context = Context(log, request.epoch, overhead(agent)).trimmed()
-            answer = await self._ask(attempt, agent, request, context)
-            return _summary(context, answer, info.attempt)
+            opened = await self._opener.open_for(attempt, self._asker, request)
+            context = opened.context.trimmed()
+            answer = await self._ask(attempt, opened.agent, request, context)
+            return _summary(context, answer, attempt.info.attempt)
 
     async def _ask(self, attempt: Attempt, agent: Agent, request: CallModel, context: Context) -> Answer:
         models = models_of(agent, request)

@@ -1,6 +1,5 @@
 """call_model, one attempt at a time: what a failure is told as, and when the next attempt may come."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -9,15 +8,11 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.mcp.servers import McpServers
 from activities.models.asker import LONGEST_DELAY
-from activities.models.call_model import ModelCaller
-from activities.models.registry import Models
 from activities.providers.scripted import Script
 from activities.timing import Timing
-from activities.transcripts import Transcripts
+from tests.activities.callers import caller_of
 from tests.activities.heartbeats import Server, environment
-from tests.activities.meters import unused_meter
 from workflows.contracts import CallModel, Message, ModelReply
 
 
@@ -31,9 +26,7 @@ async def call(
     **timing: Any,
 ) -> ModelReply:
     app = App([Agent("asker", Script([reply]), model_timeout=1, settings=settings)])
-    caller = ModelCaller(
-        app, Models(app), McpServers(app.folder), Transcripts(), ThreadPoolExecutor(1), Timing(**timing), unused_meter()
-    )
+    caller = caller_of(app, Timing(**timing))
     request = CallModel(agent=agent, turn=1, new=[Message(text="hi")], length=1)
     env = environment(Server(), attempt=attempt, left=[{"failures": failures}])
     return await env.run(caller.call_model, request)

@@ -1,6 +1,5 @@
 """A list of models: which one is asked when others are out of order, and what the reply says of that."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,16 +7,12 @@ from temporalio.exceptions import ApplicationError
 
 from activities.agents import Agent
 from activities.apps import App
-from activities.mcp.servers import McpServers
 from activities.models import stand_ins
-from activities.models.call_model import ModelCaller
-from activities.models.registry import Models
 from activities.providers.errors import Overloaded, RateLimited
 from activities.providers.scripted import Script
 from activities.timing import Timing
-from activities.transcripts import Transcripts
+from tests.activities.callers import caller_of
 from tests.activities.heartbeats import Server, environment
-from tests.activities.meters import unused_meter
 from tests.conftest import Host
 from tests.workflows.scripting import kinds
 from workflows.contracts import CallModel, Message, ModelReply
@@ -35,15 +30,7 @@ class Worker:
 
     def __init__(self, *replies: dict[str, Any], attempts: int = 2) -> None:
         app = App([Agent("asker", [Script([reply, {**reply, "repeat": True}]) for reply in replies], model_timeout=1)])
-        self._caller = ModelCaller(
-            app,
-            Models(app),
-            McpServers(app.folder),
-            Transcripts(),
-            ThreadPoolExecutor(1),
-            Timing(model_attempts=attempts),
-            unused_meter(),
-        )
+        self._caller = caller_of(app, Timing(model_attempts=attempts))
         self.left: dict[str, Any] = {}
 
     async def attempt(self, *, other_call: bool = False) -> ModelReply:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from activities.agents import Agent
-from activities.models.call_model import ModelCaller
+from activities.apps import App
+from activities.mcp.servers import McpServers
+from activities.models.opening import CallOpener
 from activities.tools.tool import tool
 from activities.transcripts import Transcripts
 from surefoot.client import Client
@@ -122,13 +124,13 @@ class Forgetful(Transcripts):
 def cold(monkeypatch: pytest.MonkeyPatch) -> list[Transcripts]:
     """Workers whose every model call begins with an empty cache, and their caches."""
     made: list[Transcripts] = []
-    initialise = ModelCaller.__init__
+    initialise = CallOpener.__init__
 
-    def forget(self: ModelCaller, app, models, servers, transcripts, threads, timing, meter) -> None:  # type: ignore[no-untyped-def]
+    def forget(self: CallOpener, app: App, servers: McpServers, _: Transcripts) -> None:
         made.append(Forgetful())
-        initialise(self, app, models, servers, made[-1], threads, timing, meter)
+        initialise(self, app, servers, made[-1])
 
-    monkeypatch.setattr(ModelCaller, "__init__", forget)
+    monkeypatch.setattr(CallOpener, "__init__", forget)
     return made
 
 
