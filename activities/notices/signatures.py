@@ -22,8 +22,10 @@ class BadSecret(ValueError):
     """The signing secret is missing or can't be used; the text says which variable to set, never what it holds."""
 
 
-def secrets_of(variable: str, environment: Mapping[str, str]) -> list[str]:
-    """The secrets in a variable, the base64 of each. Raises `BadSecret`."""
+def secrets_of(
+    variable: str, environment: Mapping[str, str], *, remedy: str = f"make one with: {MAKE_ONE}"
+) -> list[str]:
+    """The secrets in a variable, the base64 of each. Raises `BadSecret`; `remedy` says where one is to be had."""
     found = environment.get(variable, "").split()
     for position, secret in enumerate(found, start=1):
         try:
@@ -32,8 +34,7 @@ def secrets_of(variable: str, environment: Mapping[str, str]) -> list[str]:
             size = 0
         if not FEWEST <= size <= MOST:
             raise BadSecret(
-                f"{variable}: secret {position} is not {PREFIX} and the base64 of {FEWEST} to {MOST} bytes;"
-                f" make one with: {MAKE_ONE}"
+                f"{variable}: secret {position} is not {PREFIX} and the base64 of {FEWEST} to {MOST} bytes; {remedy}"
             )
     return found
 

@@ -12,7 +12,19 @@ from activities.artifacts import Artifacts
 from activities.notices.decision_links import Links
 from surefoot import console
 from surefoot.client import Client
-from surefoot.http import batch_streams, batches, documents, inbox, jobs, problems, queues, reading, schedules, signing
+from surefoot.http import (
+    batch_streams,
+    batches,
+    documents,
+    hooks,
+    inbox,
+    jobs,
+    problems,
+    queues,
+    reading,
+    schedules,
+    signing,
+)
 from surefoot.http.access import Access
 from surefoot.http.access_log import AccessLog
 from surefoot.http.bodies import Bodies
@@ -62,6 +74,7 @@ def create_app(
     app.state.uploads = Uploads.from_environment()
     app.state.links = links or Links.from_environment()
     app.state.offered, app.state.looks = offered, Looks()
+    app.state.hooks = hooks.Hooks.from_environment()
     problems.install(app)
     for router in (
         signing.router,
@@ -74,6 +87,7 @@ def create_app(
         queues.router,
     ):
         app.include_router(router, prefix=API)
+    app.include_router(hooks.router)
     app.include_router(documents.router)
     app.include_router(console.router())
     return app

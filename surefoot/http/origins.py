@@ -15,6 +15,10 @@ from surefoot.http.problems import Refusal, answer
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 HEALTH = "/healthz"
+OPENAI_HOOK = "/hooks/openai"
+ANY_NAME = (HEALTH, OPENAI_HOOK)
+"""What may be called by any name: it tells nothing, or is signed, which no page of a browser can do."""
+
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -28,8 +32,7 @@ class Hosts:
         self.app, self.names = app, frozenset(name.lower() for name in names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Those who ask whether this process is healthy call it by any address, and learn nothing else.
-        if scope["type"] != "http" or scope["path"] == HEALTH or self._is_ours(Headers(scope=scope).get("host", "")):
+        if scope["type"] != "http" or scope["path"] in ANY_NAME or self._is_ours(Headers(scope=scope).get("host", "")):
             return await self.app(scope, receive, send)
         refusal = Refusal(
             421,

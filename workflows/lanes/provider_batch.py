@@ -21,8 +21,12 @@ from workflows.lanes.contracts import (
     SubmitBatch,
     Submitted,
 )
+from workflows.showing import BATCH
 
 GROWTH = 1.5
+HEEDS_LOOK = "provider-batch-heeds-look"
+ID_CHARS = 100
+"""Longest id by which a provider's batch is found: much longer ones the server would refuse, and this wait for ever."""
 
 
 @workflow.defn(name=PROVIDER_BATCH, failure_exception_types=FAULTS)
@@ -31,6 +35,7 @@ class ProviderBatch:
 
     def __init__(self) -> None:
         self._intent = workflow.info().workflow_id
+        self._to_look = False
 
     @workflow.run
     async def run(self, order: ProviderOrder) -> HandedBack:
@@ -78,15 +83,20 @@ class ProviderBatch:
         return HandedBack(again=again)
 
     async def _wait(self, order: ProviderOrder) -> None:
-        """Until the batch has ended; asked ever more rarely."""
-        pause, terms = order.terms.poll, order.terms
+        """Until the batch has ended; asked ever more rarely, and at once when somebody says that it is time to."""
+        pause, terms, told = order.terms.poll, order.terms, False
         assert order.batch is not None
         request = LookAtBatch(model=order.key.model, batch=order.batch)
         end = order.since + timedelta(hours=policies.LANE_HOURS)
+        heeds = workflow.patched(HEEDS_LOOK)
+        if heeds and len(order.batch) <= ID_CHARS:
+            workflow.upsert_search_attributes([BATCH.value_set(order.batch)])
         while True:
             if workflow.info().get_current_history_length() >= terms.events:
                 workflow.continue_as_new(order)
-            await workflow.sleep(pause)
+            # Deaf after a look that somebody had asked for: however often that is done, the provider is asked rarely.
+            told = await self._paused(pause, deaf=told or not heeds)
+            self._to_look = False
             seen = await workflow.execute_activity(
                 steps.look_at_batch,
                 request,
@@ -95,7 +105,26 @@ class ProviderBatch:
             )
             if seen.ended:
                 return
-            pause = min(pause * GROWTH, terms.longest_poll)
+            pause = terms.poll if told else min(pause * GROWTH, terms.longest_poll)
+
+    async def _paused(self, seconds: float, *, deaf: bool) -> bool:
+        """Whether somebody cut the pause short."""
+        if deaf:
+            await workflow.sleep(seconds)
+            return False
+        try:
+            await workflow.wait_condition(lambda: self._to_look, timeout=seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    @workflow.signal
+    def look(self, *_: object) -> None:
+        """Look at the batch now: whoever says so is not believed more than that, the provider is asked how it stands.
+
+        Also heeded if it comes before there is a batch; in a run that ends here, the next one looks soon by itself.
+        """
+        self._to_look = True
 
     async def _hand_back(self, order: ProviderOrder, alone: str | None = None) -> HandedBack:
         request = HandBack(intent=self._intent, order=order, **({"alone": alone} if alone else {}))
