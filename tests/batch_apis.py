@@ -17,6 +17,7 @@ from stand_ins.anthropic_batches import AnthropicStandIn
 from stand_ins.books import Answer, Body, Books
 from stand_ins.openai_batches import OpenAIStandIn
 from stand_ins.serving import serving
+from stand_ins.webhook import Webhook
 
 APIS = ("openai", "openai-chat", "anthropic")
 MODELS = {
@@ -88,6 +89,7 @@ class StandIn:
     model: str
     books: Books
     port: int
+    server: AnthropicStandIn | OpenAIStandIn
 
     @property
     def settings(self) -> dict[str, str]:
@@ -107,6 +109,11 @@ class StandIn:
         client = AsyncOpenAI(api_key="none-needed", base_url=f"{address}/v1", max_retries=0)
         return OpenAIResponses(client) if self.api == "openai" else OpenAIChat(client)
 
+    async def release(self) -> None:
+        """Let the batches of OpenAI's end that were held, and tell the webhook."""
+        assert isinstance(self.server, OpenAIStandIn)
+        await self.server.release()
+
     def calling(self) -> Body:
         """An answer that calls the tool `look`."""
         if self.api == "openai":
@@ -122,8 +129,11 @@ class StandIn:
 
 
 @asynccontextmanager
-async def stand_in(api: str, answer: Answer | None = None) -> AsyncIterator[StandIn]:
-    books = Books(answer or ANSWERS[api])
-    app = AnthropicStandIn(books).app if api == "anthropic" else OpenAIStandIn(books).app
-    async with serving(app) as port:
-        yield StandIn(api, MODELS[api], books, port)
+async def stand_in(
+    api: str, answer: Answer | None = None, *, webhook: Webhook | None = None, name: str = "batch"
+) -> AsyncIterator[StandIn]:
+    """`name` is what the ids of its batches begin with; OpenAI's tells a `webhook` of their ends."""
+    books = Books(answer or ANSWERS[api], name=name)
+    server = AnthropicStandIn(books) if api == "anthropic" else OpenAIStandIn(books, webhook)
+    async with serving(server.app) as port:
+        yield StandIn(api, MODELS[api], books, port, server)

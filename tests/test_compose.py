@@ -125,6 +125,7 @@ def test_the_console_asks_who_comes_and_is_started_when_wanted_alone() -> None:
     without_default = {name for name in shared if not WORKER["environment"][name]}
     assert {"TEMPORAL_ADDRESS", "SUREFOOT_TASK_QUEUE", "SUREFOOT_ARTIFACTS", "SUREFOOT_LINK_SECRET"} <= shared
     assert without_default >= {"SUREFOOT_LINK_SECRET", "SUREFOOT_ENCRYPTION_KEYS"}
+    assert console["environment"]["OPENAI_WEBHOOK_SECRET"] is None
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -63,7 +63,8 @@ class Batch:
 class Books:
     """`answer` makes an answer of a request's body. With `held` no batch ends; else one ends at its `looks`-th look.
 
-    `refuse` says which requests are rejected. `point` is awaited at the points of POINTS, and may hold them up.
+    `refuse` says which requests are rejected. `point` is awaited at the points of POINTS, and may hold them up. `name`
+    is what the ids of batches begin with.
     """
 
     answer: Answer
@@ -75,6 +76,7 @@ class Books:
     batches: list[Batch] = field(default_factory=list)
     refuse: Callable[[Body], bool] = lambda _body: False
     point: Callable[[str], Awaitable[None]] = _go_on
+    name: str = "batch"
 
     def shows(self, fault: str) -> bool:
         """Whether a fault is to be shown now; it is used up by that."""
@@ -122,6 +124,10 @@ class Books:
         batch.looks += 1
         return not self.held and batch.looks >= self.looks
 
+    def end(self, batch: Batch) -> None:
+        """Its next look is its last one, unless batches are held."""
+        batch.looks = max(batch.looks, self.looks)
+
     @property
     def most_billed(self) -> int:
         """How often the request was billed that was billed most often."""
@@ -145,3 +151,5 @@ class Dropped(Response):
         head = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]}
         await send(head)
         await send({"type": "http.response.body", "body": b"{", "more_body": True})
+        if self.background is not None:
+            await self.background()

@@ -1,14 +1,17 @@
 """A stand-in for OpenAI's files, batches, Responses and Chat Completions."""
 
+import asyncio
 import json
 import time
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from stand_ins.books import Batch, Body, Books, Dropped, halves
+from stand_ins.webhook import Webhook
 
 ERRORS: dict[str, tuple[int, Body]] = {
     "passing": (429, {"code": "rate_limit_exceeded", "type": "requests", "message": "Rate limit reached."}),
@@ -21,10 +24,10 @@ ERRORS: dict[str, tuple[int, Body]] = {
 
 
 class OpenAIStandIn:
-    """Its app serves both APIs under /v1."""
+    """Its app serves both APIs under /v1. With a `webhook` that is told of each batch that ends."""
 
-    def __init__(self, books: Books) -> None:
-        self.books = books
+    def __init__(self, books: Books, webhook: Webhook | None = None) -> None:
+        self.books, self.webhook = books, webhook
         self._files: dict[str, bytes] = {}
         self.app = Starlette(
             routes=[
@@ -68,7 +71,7 @@ class OpenAIStandIn:
         if books.shows("billing_limit"):
             body = {"error": {"code": "billing_hard_limit_reached", "message": "Billing hard limit has been reached."}}
             return JSONResponse(body, 400)
-        batch = Batch(f"batch_{len(books.batches) + 1}", time.time(), order)
+        batch = Batch(f"{books.name}_{len(books.batches) + 1}", time.time(), order)
         requests = [json.loads(line) for line in content.splitlines()]
         if books.shows("token_limit"):
             batch.status, batch.error = "failed", "token_limit_exceeded"
@@ -76,9 +79,26 @@ class OpenAIStandIn:
         else:
             books.process(batch, [(each["custom_id"], each["body"]) for each in requests], _error)
         await books.point("created")
-        if books.shows("reply_dropped"):
-            return Dropped()
-        return JSONResponse({**self._shown(batch, False), **({"id": ""} if books.shows("empty_id") else {})})
+        shown = {**self._shown(batch, False), **({"id": ""} if books.shows("empty_id") else {})}
+        reply = Dropped() if books.shows("reply_dropped") else JSONResponse(shown)
+        if self.webhook is not None and not books.held:
+            reply.background = BackgroundTask(self._end_later, batch)
+        return reply
+
+    async def release(self) -> None:
+        """Let all batches end that were held, and tell so."""
+        self.books.held = False
+        for batch in self.books.batches:
+            await self._end(batch)
+
+    async def _end_later(self, batch: Batch) -> None:
+        await asyncio.sleep(self.webhook.after if self.webhook is not None else 0.0)
+        await self._end(batch)
+
+    async def _end(self, batch: Batch) -> None:
+        self.books.end(batch)
+        if self.webhook is not None:
+            await self.webhook.send(batch.status, batch.id)
 
     async def _list(self, request: Request) -> Response:
         found, after = list(reversed(self.books.batches)), request.query_params.get("after")

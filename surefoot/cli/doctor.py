@@ -20,7 +20,7 @@ from activities.payloads import BadKeys, data_converter
 from surefoot.cli import exits
 from surefoot.cli.doctor_mcp import reached_servers
 from surefoot.cli.doctor_models import WHERE, model_problems, shown_models
-from surefoot.cli.doctor_webhooks import webhook_problem
+from surefoot.cli.doctor_webhooks import openai_hook, webhook_problem
 from surefoot.cli.documents import emit
 from surefoot.cli.pages import print_table
 from surefoot.cli.session import Session, app_option, app_path, json_option, load, session
@@ -76,6 +76,8 @@ async def _look(app: str | None) -> AsyncIterator[Finding]:
         yield finding
     for each in await reached_servers(loaded) if loaded is not None else []:
         yield Finding(*each)
+    if (hook := openai_hook()) is not None:
+        yield Finding("webhook of openai", *hook)
     encryption = _encryption()
     yield encryption
     if not encryption.ok:

@@ -1,4 +1,4 @@
-"""What `surefoot doctor` says of webhooks: whether what they need is set here."""
+"""What `surefoot doctor` says of webhooks, ours and those of providers: whether what they need is set here."""
 
 import os
 from collections.abc import Mapping
@@ -9,6 +9,8 @@ from activities.notices.decision_links import CONSOLE, MAKE_ONE, SECRET, Links
 from activities.notices.signatures import MAKE_ONE as MAKE_SIGNING_SECRET
 from activities.notices.signatures import BadSecret, secrets_of
 from activities.notices.webhooks import Webhook
+from activities.providers.openai_events import VARIABLE, OpenAIEvents
+from surefoot.http.origins import OPENAI_HOOK
 
 
 def webhook_problem(agent: Agent, environment: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
@@ -47,3 +49,14 @@ def _link_problem(webhook: Webhook, links: Links, environment: Mapping[str, str]
         f"{webhook.name}: {SECRET} is not set, so its notices carry no links to decide by",
         f"set it where the worker and the console run; {MAKE_ONE}",
     )
+
+
+def openai_hook(environment: Mapping[str, str] = os.environ) -> tuple[bool, str, str] | None:
+    """Whether OpenAI's webhook can be taken with what is set, what was seen and what to do; None if none is set up."""
+    if not environment.get(VARIABLE):
+        return None
+    try:
+        OpenAIEvents.from_environment(environment)
+    except DefinitionError as error:
+        return False, str(error), "copy it from there, or make another webhook"
+    return True, f"{VARIABLE} is set: a console here takes events of batches at {OPENAI_HOOK}", ""

@@ -18,6 +18,8 @@ from tests.waiting import Flag, until
 from workflows.contracts import JobView, Limits
 from workflows.lanes.contracts import LANE_WORKFLOW
 
+HOUR = 3600.0
+
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[StandIn]:
@@ -219,6 +221,44 @@ async def test_the_flex_tier_is_asked_for_and_priced_by_what_the_answer_says(hos
     for row in rows:
         assert row.outcome is not None
         assert row.outcome.usage.cost_usd == row.outcome.usage.saved_usd > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "within", "batches", "tiers"),
+    [
+        ("openai:gpt-5", None, 1, []),
+        ("openai:gpt-5", 25 * HOUR, 1, []),
+        ("openai:gpt-5", HOUR, 0, ["flex", "flex"]),
+        ("openai:gpt-4o", HOUR, 0, [None, None]),
+    ],
+)
+async def test_auto_takes_the_batch_lane_if_there_is_a_day_and_else_what_the_model_has(
+    host: Host,
+    server: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    within: float | None,
+    batches: int,
+    tiers: list[str | None],
+) -> None:
+    for table in ("BATCH_HOSTS", "FLEX_HOSTS"):  # the stand-in counts as OpenAI
+        monkeypatch.setattr(f"activities.lanes.choosing.{table}", ("127.0.0.1",))
+    server.books.held = False
+    async with running(host, server, Agent("worker", model)) as run:
+        rows = await ended(await run.submit(f"auto-{model[7:]}-{within}", 2, lane="auto", within=within))
+
+    assert [row.answer for row in rows] == ["heard say 1", "heard say 2"]
+    assert len(server.books.batches) == batches
+    assert [body.get("service_tier") for body in server.books.alone] == tiers
+
+
+async def test_auto_takes_no_other_server_for_a_provider_that_has_lanes(host: Host, server: StandIn) -> None:
+    async with running(host, server, worker(server)) as run:
+        rows = await ended(await run.submit("auto-elsewhere", 2, lane="auto"))
+
+    assert {row.status for row in rows} == {"complete"}
+    assert (server.books.batches, len(server.books.alone)) == ([], 2)
+    assert [body.get("service_tier") for body in server.books.alone] == [None, None]
 
 
 async def test_a_call_that_is_handed_in_twice_is_sent_once(host: Host, server: StandIn) -> None:

@@ -53,6 +53,7 @@ def test_the_page_says_what_to_do(shop: Place) -> None:
         ({"SUREFOOT_APP": "nowhere.py"}, "app", "There is no file nowhere.py"),
         ({"SHOP_IS_BROKEN": "1"}, "app", "KeyError"),
         ({"SUREFOOT_ENCRYPTION_KEYS": "nonsense"}, "encryption", "SUREFOOT_ENCRYPTION_KEYS"),
+        ({"OPENAI_WEBHOOK_SECRET": "nonsense"}, "webhook of openai", "OPENAI_WEBHOOK_SECRET: secret 1 is not whsec_"),
         ({"SUREFOOT_IDLE_SECONDS": "soon"}, "settings", "SUREFOOT_IDLE_SECONDS is 'soon'"),
     ],
 )

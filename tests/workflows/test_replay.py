@@ -25,6 +25,7 @@ from worker import WORKFLOWS
 from workflows import calls, words
 from workflows.calls import Calls
 from workflows.contracts import CallState
+from workflows.lanes.provider_batch import ProviderBatch
 from workflows.pace import Pace
 
 RECORDED = sorted(record.FOLDER.glob("*.json"))
@@ -128,6 +129,43 @@ async def test_other_words_still_replay(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(words, "EMPTY_ANSWER", "Say something.")
 
     await replay(history("limit-of-rounds"), history("odd-turns"))
+
+
+def with_a_look(document: Any) -> Any:
+    """The same history with a signal `look` behind its first timer, and the task in which nothing came of that."""
+    events = document["events"]
+    place = next(n for n, event in enumerate(events) if "timerStartedEventAttributes" in event) + 1
+    task = events[1:4]
+    sent = {"eventType": "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED", "eventId": "1", "eventTime": task[0]["eventTime"]}
+    look: Any = {**sent, "workflowExecutionSignaledEventAttributes": {"signalName": "look", "input": {}}}
+    added = [raised(event, 1, place) for event in (look, *task)]
+    return {"events": [*events[:place], *added, *(raised(event, place + 1, len(added)) for event in events[place:])]}
+
+
+def raised(value: Any, first: int, by: int) -> Any:
+    """An event whose own number and those that it refers to are raised, if they are `first` or more."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: str(int(each) + by)
+        if name.lower().endswith("eventid") and int(each) >= first
+        else raised(each, first, by)
+        for name, each in value.items()
+    }
+
+
+async def test_a_provider_batch_that_began_before_there_were_webhooks_takes_no_notice_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = with_a_look(read(record.FOLDER / "half-price-lane2-0.1.0.json")[1])
+    told = WorkflowHistory.from_json("lane/told", json.dumps(document))
+
+    await replay(told)
+
+    pause = ProviderBatch._paused
+    monkeypatch.setattr(ProviderBatch, "_paused", lambda self, seconds, *, deaf: pause(self, seconds, deaf=False))
+    with pytest.raises(RuntimeError, match="Fatal error in workflow machines: TimerMachine"):
+        await replay(told)
 
 
 # --- what may be published

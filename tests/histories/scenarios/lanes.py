@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from stand_ins.books import Batch as ProviderBatch
 from stand_ins.books import Body
 from surefoot.batches.batch import Batch
 from surefoot.batches.lanes import hold_lane, resume_lane
+from surefoot.batches.looking import look_now
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
 from surefoot.errors import NoSuchJob
@@ -81,6 +83,28 @@ async def half_price_held(client: Client) -> Job:
         return await ended(job)
 
 
+@scenario(dataclasses.replace(LANED, lane_terms=TERMS.model_copy(update={"poll": 1.0, "longest_poll": 60.0})))
+async def half_price_told(client: Client) -> Job:
+    """A provider batch that is said to have ended: too early at first, and then it has."""
+    async with asked_in_batches(f"batch-{client.task_queue}") as server:
+        server.books.held = True
+        job = await begun(client, "half-price-told")
+        (batch,) = await until(lambda: _batches(server))
+        await until(lambda: look_now(client.temporal, batch.id))
+        await until(lambda: _looks(batch), lambda looks: looks == 2)
+        server.books.held = False
+        await look_now(client.temporal, batch.id)
+        return await ended(job)
+
+
+async def _batches(server: StandIn) -> list[ProviderBatch]:
+    return server.books.batches
+
+
+async def _looks(batch: ProviderBatch) -> int:
+    return batch.looks
+
+
 async def _lane(client: Client) -> str | None:
     """The one of this scenario, once the server lists it."""
     query = f"WorkflowType = '{LANE_WORKFLOW}' AND TaskQueue = '{client.task_queue}'"
@@ -88,9 +112,9 @@ async def _lane(client: Client) -> str | None:
 
 
 @asynccontextmanager
-async def asked_in_batches() -> AsyncIterator[StandIn]:
+async def asked_in_batches(name: str = "batch") -> AsyncIterator[StandIn]:
     """The stand-in of a batch API, which the worker is to ask from now on."""
-    async with stand_in("openai") as server:
+    async with stand_in("openai", name=name) as server:
         before = {name: os.environ.get(name) for name in server.settings}
         os.environ.update(server.settings)
         try:
