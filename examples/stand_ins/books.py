@@ -57,11 +57,13 @@ class Batch:
     error: str | None = None
     outputs: bool = True
     looks: int = 0
+    is_over: bool = False
 
 
 @dataclass
 class Books:
-    """`answer` makes an answer of a request's body. With `held` no batch ends; else one ends at its `looks`-th look.
+    """`answer` makes an answer of a request's body. With `held` no batch ends; else one ends at its `looks`-th look, or
+    when it is over.
 
     `refuse` says which requests are rejected. `point` is awaited at the points of POINTS, and may hold them up. `name`
     is what the ids of batches begin with.
@@ -122,11 +124,7 @@ class Books:
     def ended(self, batch: Batch) -> bool:
         """One more look at a batch: has it ended by now?"""
         batch.looks += 1
-        return not self.held and batch.looks >= self.looks
-
-    def end(self, batch: Batch) -> None:
-        """Its next look is its last one, unless batches are held."""
-        batch.looks = max(batch.looks, self.looks)
+        return not self.held and (batch.is_over or batch.looks >= self.looks)
 
     @property
     def most_billed(self) -> int:

@@ -96,7 +96,7 @@ class OpenAIStandIn:
         await self._end(batch)
 
     async def _end(self, batch: Batch) -> None:
-        self.books.end(batch)
+        batch.is_over = True
         if self.webhook is not None:
             await self.webhook.send(batch.status, batch.id)
 
