@@ -1,6 +1,6 @@
 """Batches from Python: submit a file of jobs, see how they stand, change how they run, read what became of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from temporalio.client import Client as Temporal
@@ -8,7 +8,7 @@ from temporalio.client import Client as Temporal
 from surefoot.batches.batch import Batch, BatchView
 from surefoot.batches.checking import Checked, reading
 from surefoot.batches.files import BadLine
-from surefoot.batches.listing import list_batches
+from surefoot.batches.listing import list_page
 from surefoot.batches.results import BatchResult, results
 from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import submit
@@ -31,9 +31,20 @@ class Batches:
     def __getitem__(self, id: str) -> Batch:
         return Batch(self._temporal, id)
 
+    async def page(self, *, limit: int = 50, after: str | None = None) -> tuple[Sequence[BatchView], str | None]:
+        """At most so many batches, those under way first, and the place of what follows (None at the end).
+
+        `after` is such a place; raises `WrongValue` for one that is none.
+        """
+        return await list_page(self._temporal, limit=limit, cursor=after)
+
     async def list(self, *, limit: int = 50) -> list[BatchView]:
-        """The newest batches first."""
-        return await list_batches(self._temporal, limit=limit)
+        """Batches, those under way first, then those that have ended, the last one first."""
+        found, after = await list_page(self._temporal, limit=limit)
+        while after is not None and len(found) < limit:
+            more, after = await list_page(self._temporal, limit=limit - len(found), cursor=after)
+            found += more
+        return found
 
     async def submit(
         self,

@@ -18,6 +18,7 @@ from surefoot.cli.batch_submit import submit
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.output import say, write_json
 from surefoot.cli.session import NoJobs, app_option, json_option, session
+from surefoot.texts import quoted
 from workflows.counting import counted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,17 +35,20 @@ batch.add_command(lanes)
 
 @batch.command("list")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+@click.option("--after", metavar="PLACE", help="Go on where an earlier page ended, which said so.")
 @json_option
-def list_(limit: int, as_json: bool) -> None:
-    """The newest batches."""
+def list_(limit: int, after: str | None, as_json: bool) -> None:
+    """List batches: those under way, then those that have ended, the last one first."""
 
     async def work() -> None:
         try:
             async with session() as opened:
-                views = await opened.client.batches.list(limit=limit)
+                views, following = await opened.client.batches.page(limit=limit, after=after)
         except NoJobs:
-            views = []
+            views, following = [], None
         emit([plain(view) for view in views]) if as_json else print_batches(views)
+        if following is not None:
+            say(f"more batches: surefoot batch list --limit {limit} --after {quoted(following)}")
 
     exits.run(work())
 

@@ -28,7 +28,7 @@ from surefoot.http.problems import Fault
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-SHOWN = 50
+PER_PAGE = 50
 WIDTH = 1000.0
 KINDS: Mapping[str, Mapping[str, str]] = {
     "done": {"end": "done"},
@@ -56,14 +56,18 @@ class Part:
 
 @router.get("/batches")
 async def batches(request: Request, person: Viewer) -> Response:
-    views = await client_of(request).batches.list(limit=SHOWN)
-    context: dict[str, Any] = {"rows": [(view, parts_of(view)) for view in views], "most": SHOWN}
+    cursor = request.query_params.get("cursor") or None
+    views, after = await client_of(request).batches.page(limit=PER_PAGE, after=cursor)
+    context: dict[str, Any] = {
+        "rows": [(view, parts_of(view)) for view in views],
+        "after": with_query("/batches", {"cursor": after}) if after else "",
+    }
     version = print_of(*(view.model_dump_json() for view in views))
     if wants_part(request):
         return fresh(request, version, "batch_rows.html", **context)
     return page(
         request, "batches.html", "Batches", person=person, here="batches", live=here_of(request), version=version,
-        **context,
+        first="/batches" if cursor else "", **context,
     )  # fmt: skip
 
 

@@ -52,10 +52,11 @@ class TriedAgain(BaseModel):
     again: int
 
 
-class BatchList(BaseModel):
-    """The newest batches first."""
+class BatchPage(BaseModel):
+    """A page of batches: those under way first, then those that have ended, the last one first."""
 
     batches: list[BatchView]
+    next: Cursor = NEXT
 
 
 class QueueRef(BaseModel):

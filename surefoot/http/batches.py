@@ -12,7 +12,7 @@ from surefoot.batches.checking import Checked, checked
 from surefoot.batches.files import read_csv, read_jsonl
 from surefoot.batches.retrying import retry as try_again
 from surefoot.errors import BadLines
-from surefoot.http.answers import BatchList, BatchRef, SubmittedBatch, TriedAgain
+from surefoot.http.answers import BatchPage, BatchRef, SubmittedBatch, TriedAgain
 from surefoot.http.batch_requests import (
     BatchOptions,
     CancelBatch,
@@ -143,9 +143,15 @@ def _told(found: Checked) -> str:
 
 
 @router.get("")
-async def list_batches(_: Viewer, client: Jobs, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> BatchList:
+async def list_batches(
+    _: Viewer,
+    client: Jobs,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    cursor: Annotated[str | None, Query(max_length=4000)] = None,
+) -> BatchPage:
     """Batches, those under way first, then those that have ended, the last one first."""
-    return BatchList(batches=await client.batches.list(limit=limit))
+    views, following = await client.batches.page(limit=limit, after=cursor)
+    return BatchPage(batches=list(views), next=following)
 
 
 @router.get(f"/{BATCH}")

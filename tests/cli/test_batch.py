@@ -1,6 +1,7 @@
 """`surefoot batch …`: a file becomes jobs, is watched, held, given up and tried again; exit codes and documents."""
 
 import json
+import shlex
 import signal
 from typing import Any
 
@@ -60,6 +61,19 @@ def test_a_file_is_submitted_watched_and_its_results_are_read(shop: Place, name:
     assert shown == view
     assert name in [each["batch"] for each in listed]
     assert {row["job"] for row in jobs} == {f"{name}-00000{n}" for n in (1, 2, 3)}
+
+
+def test_the_list_says_how_to_go_on_behind_it(shop: Place, name: str) -> None:
+    file = written(shop, lines("plain"))
+    for number in (1, 2):
+        document(shop.run("batch", "submit", file, "--id", f"{name}-{number}", "--watch", "--json"))
+    first = shop.run("batch", "list", "--limit", "1", "--json")
+    command = first.err.strip().rpartition("more batches: surefoot ")[2]
+    second = shop.run(*shlex.split(command), "--json")
+    pages = [[each["batch"] for each in document(page)] for page in (first, second)]
+
+    assert [len(page) for page in pages] == [1, 1]
+    assert pages[0] != pages[1]
 
 
 def test_stdin_is_a_file_too_and_the_same_submission_is_the_same_batch(shop: Place) -> None:

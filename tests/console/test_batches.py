@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from activities.agents import Agent
 from activities.providers.script import Script
 from activities.tools.tool import tool
@@ -156,6 +158,26 @@ async def test_hostile_names_are_text_on_every_page(host: Host, serve: Serve, tm
     assert head == name
     assert "<b onclick=x>{{ 7 * 7 }}" in job
     assert pwned is None
+
+
+async def test_the_list_goes_on_on_a_next_page(
+    host: Host, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.console.batches.PER_PAGE", 1)
+    file = written(tmp_path, "worker")
+    async with host(WORKER) as client, serve(client) as console:
+        for name in ("page-one", "page-two"):
+            await client.batches.submit(file, id=name)
+            await ended(client, name)
+        async with console.tab("/batches") as tab:
+            await tab.says("page-two")
+            await tab.page.click("text=older →")
+            await tab.says("page-one")
+            shown = await tab.count("tbody tr")
+            await tab.page.click("text=← to the newest")
+            await tab.says("page-two")
+
+    assert shown == 1
 
 
 async def test_who_may_only_look_is_shown_no_words(host: Host, serve: Serve, tmp_path: Path) -> None:

@@ -80,6 +80,30 @@ async def test_a_file_becomes_a_batch_whose_results_come_in_its_order(host: Host
     assert (job["by"], job["tags"], job["limits"]["rounds"]) == ("ana", ["red"], 2)
 
 
+async def test_batches_are_listed_page_by_page_each_once_also_one_that_ran_twice(host: Host) -> None:
+    async with host(WORKER) as client, calling(client) as ana:
+        made = [(await submitted(ana, file(1, metadata={"of": fresh()}), id=fresh()))["batch"] for _ in range(3)]
+        for batch in made:
+            await stands(ana, batch, "ended")
+        await ana.post(f"/batches/{made[1]}/retry", {"custom_ids": ["id-1"]}, 202)
+        await until(lambda: ana.get(f"/batches/{made[1]}"), lambda view: view["spent"]["jobs"] == 2)
+        await stands(ana, made[1], "ended")
+
+        async def listed() -> list[str]:
+            page = await ana.get("/batches", limit=1)
+            found = [each["batch"] for each in page["batches"]]
+            while page["next"]:
+                page = await ana.get("/batches", limit=1, cursor=page["next"])
+                found += [each["batch"] for each in page["batches"]]
+            return found
+
+        seen = await until(listed, lambda found: set(made) <= set(found))
+        refused = await ana.get("/batches", 422, cursor="nonsense")
+
+    assert sorted(each for each in seen if each in made) == sorted(made)
+    assert refused["type"] == "urn:surefoot:problem:wrong-value"
+
+
 async def test_a_compressed_file_is_the_same_batch_as_the_file_itself(host: Host) -> None:
     async with host(WORKER) as client, calling(client) as ana:
         plain = await submitted(ana, file(2, metadata={"of": fresh()}))
