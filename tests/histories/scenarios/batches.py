@@ -53,6 +53,15 @@ async def batch_stopped(client: Client) -> Batch:
 
 
 @scenario()
+async def batch_cancelled(client: Client) -> Batch:
+    """Given up: the job that waits for people is ended at once."""
+    found = await _batch(client, "answerer", "answerer", "writer")
+    await found.cancel("cancel", by="ann")
+    await until(found.view, _is("ended"))
+    return found
+
+
+@scenario()
 async def batch_of_a_tenant(client: Client) -> Batch:
     """Held when the tenant's budget is spent; it goes on by itself when a new day begins, some seconds later."""
     start = datetime.now(UTC)
