@@ -1,6 +1,5 @@
 """One job, seen from outside: its state, what was said, and what people can send it."""
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from surefoot.lists import JobRow, row_of
 from surefoot.logbook import Logbook
 from surefoot.rpc import job_ended, reaching
 from surefoot.texts import checked, named
+from surefoot.watching import watch
 from workflows.contracts import (
     Choice,
     Decision,
@@ -110,17 +110,9 @@ class Job(Logbook):
                 return (await fetch_end(self._temporal, self.id, answer_within=self.answer_within)).outcome
         return end.outcome
 
-    async def follow(self) -> AsyncIterator[JobView]:
+    def follow(self) -> AsyncIterator[JobView]:
         """The job's state whenever it changed, until it has ended; the last one has the outcome."""
-        last: JobView | None = None
-        while True:
-            view = await self.view()
-            if view != last:
-                yield view
-                last = view
-            if view.state == "ended":
-                return
-            await asyncio.sleep(POLL_SECONDS)
+        return watch(self.view, every=POLL_SECONDS)
 
     def listen(self, start: int = 0) -> AsyncIterator[News]:
         """Everything in it as it comes, from entry number `start` on, until it has ended.

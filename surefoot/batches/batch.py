@@ -3,7 +3,6 @@
 How its jobs stand is counted by the server, so no worker need be up to see it; what was spent comes from the batch.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -25,6 +24,7 @@ from surefoot.ends import ANSWER_WITHIN
 from surefoot.errors import BatchEnded, BatchGivenUp, JobEnded, NoSuchBatch, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
 from surefoot.texts import quoted
+from surefoot.watching import watch
 from workflows import labels
 from workflows.batches.contracts import (
     BatchChange,
@@ -75,6 +75,11 @@ class BatchView(Record):
     submitted_at: datetime
     ended_at: datetime | None = None
 
+    def standing(self) -> "BatchView":
+        """Without what changes as time goes by though nothing happens."""
+        spent = self.spent.model_copy(update={"until": None})
+        return self.model_copy(update={"rate": None, "left_seconds": None, "spent": spent})
+
 
 class Batch:
     """A batch on a server, by its id."""
@@ -98,17 +103,9 @@ class Batch:
             counts = await batch_jobs.count(self.temporal, self.id)
         return _view(description, note, beat, counts)
 
-    async def follow(self) -> AsyncIterator[BatchView]:
+    def follow(self) -> AsyncIterator[BatchView]:
         """How it stands whenever that has changed, until it has ended."""
-        last: BatchView | None = None
-        while True:
-            view = await self.view()
-            if view != last:
-                yield view
-                last = view
-            if view.state == "ended":
-                return
-            await asyncio.sleep(LOOK_SECONDS)
+        return watch(self.view, every=LOOK_SECONDS)
 
     async def state(self) -> BatchState:
         """All that it is beside its jobs. Raises `NoWorker` if it runs and no worker answers."""

@@ -17,6 +17,7 @@ from surefoot.batches.results import results as read_results
 from surefoot.http.batches import TheBatch
 from surefoot.http.following import RECHECK_SECONDS, May, event_of, kept_up
 from surefoot.http.jobs import Viewer
+from surefoot.http.looks import Looks
 from surefoot.http.paths import BATCH
 from surefoot.http.problems import PROBLEMS
 from surefoot.http.reading import may_still, streams_of
@@ -82,9 +83,11 @@ async def events(_: Viewer, batch: TheBatch, request: Request, streams: TheStrea
 
     `unreachable` says that it can't be looked at for the moment.
     """
-    standing = _Standing(batch)
-    async for event in kept_up(standing.look, lambda: standing.pause, streams, lambda: may_still(request)):
-        yield event
+    looks: Looks = request.app.state.looks
+    with looks.following_batch(batch) as followed:
+        standing = _Standing(followed)
+        async for event in kept_up(standing.look, lambda: standing.pause, streams, lambda: may_still(request)):
+            yield event
 
 
 class _Standing:
@@ -97,17 +100,8 @@ class _Standing:
 
     async def look(self) -> AsyncIterator[ServerSentEvent]:
         view, self.pause = await self._batch.view(), QUIET_SECONDS
-        if self._last is None or _stands(view) != _stands(self._last):
+        if self._last is None or view.standing() != self._last.standing():
             self._last, self.pause = view, BUSY_SECONDS
             yield event_of("batch", view)
         if view.state == "ended":
             yield event_of("end", view)
-
-
-def _stands(view: BatchView) -> BatchView:
-    """Without what changes as time goes by though nothing happens."""
-    return view.model_copy(update={"rate": None, "left_seconds": None, "spent": _without_time(view)})
-
-
-def _without_time(view: BatchView) -> object:
-    return view.spent.model_copy(update={"until": None})

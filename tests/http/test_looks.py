@@ -1,17 +1,22 @@
-"""Followers of one job share one look at it."""
+"""Followers of one job, or of one batch, share one look at it."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from temporalio.client import Client as Temporal
 
+from surefoot.batches import Batch, BatchView
 from surefoot.errors import NoWorker
 from surefoot.glances import Glance
 from surefoot.http import looks
 from surefoot.http.looks import Looks
 from surefoot.job import Job
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Server:
@@ -113,4 +118,42 @@ async def test_one_who_leaves_takes_nothing_from_the_others(temporal: Temporal, 
         seen = await staying
 
     assert (seen.mark, server.asked) == (1, 1)
+    assert shared._looks == {}
+
+
+def view(done: int, **more: Any) -> BatchView:
+    return BatchView(batch="b", state="running", lines=10, done=done, concurrency=1, submitted_at=START, **more)
+
+
+async def test_streams_of_one_batch_count_its_jobs_once_and_less_often_while_it_stands_still(
+    temporal: Temporal, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, done = 0, 1
+
+    async def look(_: Batch) -> BatchView:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0)
+        return view(done, rate=float(asked))  # which changes though nothing happens
+
+    async def looks_within(seconds: int) -> int:
+        before = asked
+        for _ in range(seconds):
+            await asyncio.gather(*(batch.view() for batch in batches))
+            clock.now += 1
+        return asked - before
+
+    monkeypatch.setattr(Batch, "view", look)
+    shared = Looks()
+    with ExitStack() as streams:
+        batches = [streams.enter_context(shared.following_batch(Batch(temporal, "b"))) for _ in range(200)]
+        busy = await looks_within(30)
+        idle = await looks_within(30)
+        done = 2
+        clock.now += 3
+        seen = [(await batch.view()).done for batch in batches]
+        again = await looks_within(10)
+
+    assert (busy, idle, again) == (30, 10, 9)
+    assert seen == [2] * 200
     assert shared._looks == {}
