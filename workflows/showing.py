@@ -60,7 +60,8 @@ class Board:
             return "paused"
         if self._gate.waits():
             return "waiting"
-        return "running" if self._state.batched is None else "batched"
+        batched = self._state.batched
+        return "running" if batched is None or batched.outside else "batched"
 
     def show(self) -> None:
         """Write the job's phase and its pending calls where lists are made from, if they changed."""

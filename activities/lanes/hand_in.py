@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from temporalio import activity
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.attempts import Attempt
 from activities.batches import jobs as batch_jobs
@@ -19,6 +19,7 @@ from activities.lanes.choosing import choose
 from activities.lanes.requests import LaneRequests, NotForLanes
 from activities.tools.explain import said
 from workflows.lanes.contracts import (
+    FULL,
     LANE_WORKFLOW,
     HandedIn,
     HandIn,
@@ -61,6 +62,8 @@ class LaneDesk:
             return HandedIn(lane=lane)
         written = made.written()
         key = made.key(written)
+        if await _is_full(client, key.id):
+            return HandedIn(lane="batch", id=key.id, full_for=self._terms.room)
         line = LaneLine(
             job=job,
             run_id=run_id,
@@ -86,6 +89,15 @@ class LaneDesk:
     async def look_at_lane(self, request: LaneLook) -> LaneSeen:
         async with Attempt().beating():
             return LaneSeen(all_wait=await _all_wait(activity.client(), request))
+
+
+async def _is_full(client: Client, lane: str) -> bool:
+    try:
+        return bool(await (await client.get_workflow_handle(lane).describe()).memo_value(FULL, False))
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise
+        return False
 
 
 async def _all_wait(client: Client, request: LaneLook) -> bool:

@@ -315,6 +315,41 @@ async def test_one_job_whose_request_can_not_be_made_holds_up_no_other(
     assert (len(server.books.batches), len(server.books.alone), server.books.most_billed) == (1, 1, 1)
 
 
+async def test_a_full_lane_leaves_jobs_in_their_places_until_there_is_room(host: Host, server: StandIn) -> None:
+    terms = TERMS.model_copy(update={"requests": 3, "most": 3, "room": 0.2})
+    async with running(host, server, worker(server), terms=terms) as run:
+        batch = await run.submit("full", 9, concurrency=2)
+        lane = await until(run.lane, lambda lane: lane.full and bool(lane.out))
+        view = await until(batch.view, lambda view: view.running == 2)
+        server.books.held = False
+        rows = await ended(batch)
+        lane = await settled(run)
+
+    assert (view.batched, view.queued) == (view.batched, 9 - 2 - view.batched)
+    assert 3 <= view.batched <= 3 + 2, "those that came in before the lane had said so may enter"
+    assert [row.status for row in rows] == ["complete"] * 9
+    assert (lane.full, lane.books.answered, server.books.most_billed, server.books.alone) == (False, 9, 1, [])
+
+
+async def test_a_job_outside_of_a_full_lane_asks_at_once_when_its_time_is_over_and_closes_when_it_is_stopped(
+    host: Host, server: StandIn
+) -> None:
+    terms = TERMS.model_copy(update={"requests": 1, "most": 1, "room": 60.0})
+    async with running(host, server, worker(server), terms=terms) as run:
+        first = await run.submit("first", 1)
+        await until(run.lane, lambda lane: lane.full)
+        hurried, stopped = await run.submit("hurried", 1, within=3.0), await run.submit("stopped", 1)
+        (row,) = await ended(hurried)
+        outside = await run.job(stopped).view()
+        await run.job(stopped).stop()
+        (closed,) = await ended(stopped)
+        server.books.held = False
+        await ended(first)
+
+    assert (row.status, outside.state, closed.status) == ("complete", "running", "cancelled")
+    assert len(server.books.alone) == 2
+
+
 async def test_a_lane_goes_on_in_a_new_run_with_all_that_it_holds(host: Host, server: StandIn) -> None:
     terms = TERMS.model_copy(update={"events": 40})
     async with running(host, server, worker(server), terms=terms) as run:

@@ -27,8 +27,12 @@ class QueuePlace(State):
 
 
 class Batched(Record):
-    """The model call of `turn` was handed in for a provider batch, which is waited for `until` then."""
+    """The model call of `turn` was handed in for a provider batch, which is waited for `until` then.
+
+    `outside`: the lane is full, and the call is still to be handed in; its job keeps its place meanwhile.
+    """
 
     turn: int
     since: datetime
     until: datetime
+    outside: bool = False

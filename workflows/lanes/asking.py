@@ -4,6 +4,7 @@ The first answer wins. Both are charged: one that comes when its turn is given u
 """
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 from temporalio import workflow
@@ -18,6 +19,9 @@ from workflows.limits import Allowance
 
 PATIENCE = timedelta(hours=26)
 """How long a provider batch is waited for without a deadline: providers take a day, and collecting its time."""
+
+LONGEST_PAUSE = timedelta(minutes=10)
+"""How long a job stands outside of a full lane at most until it tries again."""
 
 LATE_KEPT = 50
 TELLS_ITS_BATCH = "fallback-tells-batch"
@@ -77,14 +81,44 @@ class LaneAsking:
         assert state.batched is not None
         order = HandIn(request=request, lane=state.lane, until=state.batched.until, **batch)
         try:
-            handle = workflow.start_activity(steps.hand_in, order, **policies.model(self._spec))
-            handed: HandedIn = await self._flight.land(handle)
+            tries = 0
+            while (handed := await self._handed_in(order)).full_for is not None:
+                if not await self._room_may_be(handed.full_for * 2 ** min(tries, 10)):
+                    return self._reply is not None
+                tries += 1
         except ActivityError as error:
             workflow.logger.warning("turn %d was not handed in: %s", request.turn, failures.reason(error))
             return False
         if handed.lane != "batch" and state.lane == "auto":
             state.lane = handed.lane
         return handed.lane == "batch"
+
+    async def _handed_in(self, order: HandIn) -> HandedIn:
+        handle = workflow.start_activity(steps.hand_in, order, **policies.model(self._spec))
+        handed: HandedIn = await self._flight.land(handle)
+        return handed
+
+    async def _room_may_be(self, seconds: float) -> bool:
+        """Wait outside of a full lane; whether to try again. The clock stands still, the job's place is kept.
+
+        An answer may come all the same: an attempt that died may have handed the call in.
+        """
+        batched = self._state.batched
+        assert batched is not None
+        self._state.batched = batched.model_copy(update={"outside": True})
+        self._allowance.stop_clock(workflow.now())
+        try:
+            pause = min(timedelta(seconds=seconds), LONGEST_PAUSE, max(batched.until - workflow.now(), timedelta(0)))
+            with suppress(TimeoutError):
+                await workflow.wait_condition(self._is_over, timeout=pause)
+        finally:
+            self._allowance.start_clock(workflow.now())
+            self._state.batched = batched
+        return not self._is_over() and workflow.now() < batched.until
+
+    def _is_over(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self._reply is not None or self._state.stop_by is not None
 
     async def _wait(self) -> None:
         """Until there is an answer, or the time is over, or somebody stops the job. The clock stands still."""
@@ -94,9 +128,7 @@ class LaneAsking:
         self._desk.show()
         try:
             left = max(batched.until - workflow.now(), timedelta(0))
-            await workflow.wait_condition(
-                lambda: self._reply is not None or self._state.stop_by is not None, timeout=left
-            )
+            await workflow.wait_condition(self._is_over, timeout=left)
         except TimeoutError:
             workflow.logger.info("turn %d was not answered in its provider batch in time", batched.turn)
         finally:

@@ -15,6 +15,9 @@ from workflows.contracts import CallModel, Lane, ModelReply, Record, State
 LANE_WORKFLOW = "Lane"
 PROVIDER_BATCH = "ProviderBatch"
 
+FULL = "full"
+"""What a lane's memo is called that says whether it takes more."""
+
 
 class LaneKey(Record):
     """What all requests of a lane share. `model` is written as agents write it, `credential` a print of the account."""
@@ -40,6 +43,9 @@ class LaneTerms(Record):
     looked for during `settle` before another one is. Without credit the lane pauses for `pause`, then ever longer until
     `longest_pause`. A request is tried `tries` times here before its job asks by itself. A worker that gives no sign
     for `beat` counts as dead. A history goes on in a new run after so many `events`.
+
+    With `most` requests waiting or at the provider a lane is full; jobs try again after `room`. It carries pointers to
+    all of them in one payload, of which Temporal takes no more than 2 MB: 42 to 120 bytes for each.
     """
 
     requests: int = Field(default=5000, ge=1, le=20_000)
@@ -56,6 +62,8 @@ class LaneTerms(Record):
     tries: int = 3
     beat: float = 15.0
     events: int = 4000
+    most: int = Field(default=10_000, ge=1, le=20_000)
+    room: float = Field(default=30.0, gt=0)
 
 
 class LaneLine(Record):
@@ -91,11 +99,15 @@ class HandIn(Record):
 
 
 class HandedIn(Record):
-    """Where a model call went: into the lane `id`, or nowhere, and how the job is to ask by itself then, and why."""
+    """Where a model call went: into the lane `id`, or nowhere, and how the job is to ask by itself then, and why.
+
+    With `full_for` the lane is full, and the call is to be handed in again after so many seconds.
+    """
 
     lane: Literal["batch", "flex", "sync"]
     id: str | None = None
     why: str | None = None
+    full_for: float | None = None
 
 
 class LaneReply(Record):
@@ -140,7 +152,10 @@ class LaneOut(Record):
 
 
 class LaneState(State):
-    """All that a lane is: the pointers that wait, and which are on their way. `held` counts pauses in a row."""
+    """All that a lane is: the pointers that wait, and which are on their way. `held` counts pauses in a row.
+
+    `full` is what its memo says as `FULL`, for those who hand in.
+    """
 
     key: LaneKey
     terms: LaneTerms = LaneTerms()
@@ -150,6 +165,7 @@ class LaneState(State):
     hold_until: datetime | None = None
     held: int = 0
     books: LaneBooks = LaneBooks()
+    full: bool = False
 
 
 class LaneChange(Record):

@@ -15,6 +15,7 @@ from temporalio.workflow import ParentClosePolicy
 from workflows import policies, steps
 from workflows.failures import FAULTS
 from workflows.lanes.contracts import (
+    FULL,
     LANE_WORKFLOW,
     PROVIDER_BATCH,
     LaneBack,
@@ -29,6 +30,9 @@ from workflows.lanes.contracts import (
 from workflows.received import received, received_loosely, unanswered
 
 GROWTH = 1.5
+ROOM = 0.9
+"""A full lane takes requests again when it holds this part of the most: its memo changes with waves, not with each."""
+
 CALM = 2
 """How many looks in a row must find that all jobs wait: visibility is late."""
 
@@ -58,7 +62,20 @@ class Lane:
             if info.is_continue_as_new_suggested() or info.get_current_history_length() >= state.terms.events:
                 await workflow.wait_condition(workflow.all_handlers_finished)
                 workflow.continue_as_new(self._state)
+            self._say_whether_full()
             await self._next()
+
+    def _say_whether_full(self) -> None:
+        state = self._state
+        most = max(state.terms.most, state.terms.requests)
+        full = self._requests() >= (most * ROOM if state.full else most)
+        if full != state.full:
+            state.full = full
+            workflow.upsert_memo({FULL: full})
+
+    def _requests(self) -> int:
+        """How many wait here or are at the provider."""
+        return len(self._state.lines) + sum(out.requests for out in self._state.out.values())
 
     async def _next(self) -> None:
         """One step: send what is due, or else wait until something may be."""
@@ -103,16 +120,15 @@ class Lane:
         if any(out.returning for out in self._state.out.values()):
             self._calm = 0
             return
-        all_wait = await self._all_wait()
+        all_wait = self._state.full or await self._all_wait()  # nobody comes to a full lane
         self._calm = self._calm + 1 if all_wait and self._news == seen else 0
         self._looks = 0 if all_wait else self._looks + 1
 
     async def _all_wait(self) -> bool:
         state = self._state
         batches = sorted({line.batch for line in state.lines if line.batch is not None})
-        known = len(state.lines) + sum(out.requests for out in state.out.values())
         try:
-            request = LaneLook(batches=batches, known=known)
+            request = LaneLook(batches=batches, known=self._requests())
             return (await workflow.execute_activity(steps.look_at_lane, request, **policies.lane(state.terms))).all_wait
         except ActivityError as error:
             workflow.logger.warning("lane %s could not look: %s", workflow.info().workflow_id, error)

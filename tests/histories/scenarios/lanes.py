@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from temporalio.client import WorkflowHistory
+
 from stand_ins.books import Batch as ProviderBatch
 from stand_ins.books import Body
 from surefoot.batches.batch import Batch
@@ -19,7 +21,7 @@ from tests.batch_apis import StandIn, responses_answer, stand_in
 from tests.histories.scenario import QUICK, ended, scenario
 from tests.waiting import until
 from workflows.batches.contracts import BatchLine, BatchOrder
-from workflows.lanes.contracts import LANE_WORKFLOW, LaneTerms
+from workflows.lanes.contracts import LANE_WORKFLOW, LaneState, LaneTerms
 
 TERMS = LaneTerms(quiet=0.3, longest_look=1.0, poll=0.1, longest_poll=0.5)
 LANED = dataclasses.replace(QUICK, lane_terms=TERMS)
@@ -103,6 +105,27 @@ async def _batches(server: StandIn) -> list[ProviderBatch]:
 
 async def _looks(batch: ProviderBatch) -> int:
     return batch.looks
+
+
+@scenario(dataclasses.replace(LANED, lane_terms=TERMS.model_copy(update={"requests": 1, "most": 1, "room": 0.5})))
+async def half_price_outside(client: Client) -> Job:
+    """A job that finds its lane full, and comes in when there is room."""
+    async with asked_in_batches() as server:
+        server.books.held = True
+        first = await begun(client, "half-price-inside")
+        lane = await until(lambda: _lane(client), lambda found: found is not None)
+        assert lane is not None
+        handle = client.temporal.get_workflow_handle(lane)
+        await until(lambda: handle.query("state", result_type=LaneState), lambda state: state.full)
+        job = await begun(client, "half-price-outside")
+        await until(lambda: client.temporal.get_workflow_handle(job.id).fetch_history(), stands_outside)
+        server.books.held = False
+        await ended(first)
+        return await ended(job)
+
+
+def stands_outside(history: WorkflowHistory) -> bool:
+    return any(event.HasField("timer_started_event_attributes") for event in history.events)
 
 
 async def _lane(client: Client) -> str | None:
