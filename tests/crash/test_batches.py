@@ -80,6 +80,36 @@ async def test_a_server_killed_while_a_batch_runs_goes_on_with_it(server: Server
     await all_done_once(Client(await server.connect(), task_queue=own_workers.queue), batch, 40)
 
 
+async def test_a_server_killed_while_all_jobs_of_a_batch_wait_for_people_keeps_what_they_decide(
+    server: Server, own_workers: Workers
+) -> None:
+    before = Client(await server.connect(), task_queue=own_workers.queue)
+    await own_workers.start(SUREFOOT_HEARTBEAT_SECONDS="20")
+    batch = await submitted(before, 6, agent="refunder", concurrency=2)
+    await until(batch.view, lambda view: view.waiting == 6)
+    await until(batch.describe, lambda seen: not seen.raw_description.pending_activities)
+    await decided(before, batch, 1, 2)
+    await server.kill()
+    await server.start()
+    client = Client(await server.connect(), task_queue=own_workers.queue)
+    batch = client.batches[batch.id]
+    await decided(client, batch, 3, 4, 5, 6)
+    view = await ended(batch)
+
+    assert (view.done, view.queued, view.forgotten, view.spent.jobs) == (6, 0, 0, 6)
+    assert own_workers.effects() == ["refund 1"] * 6
+    assert len(set(own_workers.keys())) == 6
+    await all_done_once(client, batch, 6)
+
+
+async def decided(client: Client, batch: Batch, *lines: int) -> None:
+    """Approve what the jobs of these lines ask for."""
+    for line in lines:
+        job = client.job(f"{batch.id}-{line:06d}")
+        (pending,) = await job.all_pending()
+        await job.approve(pending.call, by="ann")
+
+
 async def test_a_word_to_a_batch_whose_worker_was_killed_is_heard_and_ends_nothing(
     workers: Workers, client: Client
 ) -> None:

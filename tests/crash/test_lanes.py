@@ -1,6 +1,7 @@
 """kill -9 at every step of a provider batch: there is one batch for the intent, and each job gets its one answer."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from surefoot.client import Client
 from tests.batch_apis import StandIn, stand_in
 from tests.batches.lanes import TERMS, Run, ended, settled
 from tests.crash.processes import Workers
-from tests.waiting import Flag
+from tests.crash.servers import Server
+from tests.waiting import Flag, until
 from workflows.batches.contracts import BatchLine, BatchOrder
 
 APP = Path(__file__).parent / "apps" / "lane_app.py"
@@ -89,3 +91,41 @@ async def test_a_worker_killed_at_any_step_leaves_one_batch(serving: Workers, cl
     assert [row.outcome.usage.model_calls for row in rows if row.outcome] == [1] * JOBS
     assert (lane.books.batches, lane.books.answered) == (1, JOBS)
     assert lane.books.cost_usd == pytest.approx(sum(row.outcome.usage.cost_usd for row in rows if row.outcome))
+
+
+@pytest.fixture
+async def serving_alone(server: Server, tmp_path: Path) -> AsyncIterator[Workers]:
+    """As `serving`, on a server that can be killed."""
+    own = Workers(server.address, f"crash-{uuid.uuid4().hex[:12]}", tmp_path, APP)
+    yield own
+    await own.end()
+    assert own.alive() == []
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+async def test_a_server_killed_while_a_provider_batch_is_out_finds_it_again(
+    server: Server, serving_alone: Workers, api: str
+) -> None:
+    async with stand_in(api) as provider:
+        books, terms = provider.books, TERMS.model_copy(update={"quiet": 1.0, "beat": 20.0})
+        books.held = True
+        await serving_alone.start(**provider.settings, SUREFOOT_LANE_TERMS=terms.model_dump_json())
+        batch = await submitted(Client(await server.connect(), task_queue=serving_alone.queue), api)
+        await until(lambda: taken(provider), lambda count: count == 1)
+        await until(batch.view, lambda view: view.batched == JOBS)
+        await server.kill()
+        await server.start()
+        books.held = False
+        client = Client(await server.connect(), task_queue=serving_alone.queue)
+        rows = await ended(client.batches[batch.id])
+        lane = await settled(Run(client, provider))
+
+    assert [row.answer for row in rows] == [f"heard say {n}" for n in range(1, JOBS + 1)]
+    assert (len(books.batches), books.alone) == (1, [])
+    assert (books.most_billed, len(books.billed)) == (1, JOBS)
+    assert (lane.books.batches, lane.books.answered) == (1, JOBS)
+
+
+async def taken(provider: StandIn) -> int:
+    """How many batches the provider has."""
+    return len(provider.books.batches)
