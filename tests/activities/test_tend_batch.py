@@ -9,6 +9,7 @@ from temporalio.client import Client
 from temporalio.testing import ActivityEnvironment
 
 from activities.batches import jobs as batch_jobs
+from activities.batches import tend as tend_module
 from activities.batches.tend import _Tending
 from activities.budgets.spending import TenantSpending
 from workflows.batches.contracts import BatchLine, BatchState, PartRef, TendBatch
@@ -48,3 +49,30 @@ async def test_jobs_that_are_being_begun_when_it_is_asked_to_end_are_counted(mon
     known = await cast(Any, ActivityEnvironment()).run(tend)
 
     assert (known, begun) == (3, [1, 2, 3])
+
+
+@pytest.mark.parametrize(("occupied", "begun"), [(0, [1, 2]), (1, [1]), (2, []), (12, [])])
+async def test_no_job_begins_while_as_many_run_as_may_or_more(
+    monkeypatch: pytest.MonkeyPatch, occupied: int, begun: list[int]
+) -> None:
+    seen: list[int] = []
+
+    async def begin(_client: Client, _queue: str, _batch: str, line: BatchLine, *_: object) -> str:
+        seen.append(line.number)
+        return f"job-{line.number}"
+
+    async def tend() -> None:
+        state = BatchState(parts=[PartRef(id="part", lines=5)], submitted=datetime.now(UTC), concurrency=2)
+        tending = _Tending(cast(Client, None), TendBatch(batch="batch", state=state), TenantSpending())
+        monkeypatch.setattr(tending, "_lines", Lines())
+        monkeypatch.setattr(tending, "_listen", lambda _job: asyncio.sleep(60))
+        tending._occupied = occupied
+        await tending._fill()
+        for listening in tending._fresh.values():
+            listening.cancel()
+
+    monkeypatch.setattr(batch_jobs, "begin", begin)
+    monkeypatch.setattr(tend_module, "LOOK_SECONDS", 0.1)
+    await cast(Any, ActivityEnvironment()).run(tend)
+
+    assert seen == begun

@@ -1,5 +1,6 @@
 """Jobs that wait for a provider batch: what people do to them meanwhile, and when they wait no longer."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -57,6 +58,33 @@ async def test_jobs_that_wait_for_a_provider_batch_give_their_places_away(host: 
         rows = await ended(batch)
 
     assert (len(rows), len(server.books.batches)) == (8, 1)
+
+
+async def test_jobs_whose_answers_come_back_together_go_on_together_however_many_may_begin(
+    host: Host, server: StandIn
+) -> None:
+    working, most, together = 0, 0, asyncio.Event()
+
+    @tool(read_only=True)
+    async def look() -> str:
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        if most == 12:
+            together.set()
+        await asyncio.wait_for(together.wait(), 30)
+        working -= 1
+        return "seen"
+
+    server.books.answer = lambda body: responses_answer(body) if "seen" in str(body) else server.calling()
+    async with running(host, server, worker(server, tools=[look])) as run:
+        batch = await run.submit("together", 12, concurrency=2)
+        await until(batch.view, lambda view: view.batched == 12)
+        server.books.held = False
+        rows = await ended(batch)
+
+    assert (len(rows), most) == (12, 12)
+    assert {row.status for row in rows} == {"complete"}
 
 
 async def test_time_in_a_lane_is_no_work(host: Host, server: StandIn) -> None:
