@@ -69,8 +69,10 @@ class OpenAIEvents:
         for key in self._keys:
             try:
                 key.verify(body, dict(headers), json_parse=False)
-            except (standardwebhooks.WebhookVerificationError, ValueError) as error:  # a ValueError is malformed base64
+            except standardwebhooks.WebhookVerificationError as error:
                 why = str(error)
+            except ValueError:
+                why = "its signature has no form that is known, or its body is no text"
             else:
                 return
         raise NotOpenAIs(why)

@@ -25,7 +25,16 @@ BODY_BYTES = 64_000
 """Their messages have some hundred bytes."""
 
 ANSWER_SECONDS = 4.0
-"""OpenAI takes an answer that comes later for none."""
+"""OpenAI waits a few seconds for an answer, and sends the message again if there is none."""
+
+MESSAGE = {
+    "parameters": [
+        {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
+        for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
+    ],
+    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+}
+"""For the OpenAPI document, since the route reads the message itself: the signature is over its bytes."""
 
 router = APIRouter(tags=["webhooks"], responses=PROBLEMS)
 
@@ -59,7 +68,7 @@ class Hooks:
             raise Refusal(503, "too-busy", text) from None
 
     def note(self, why: str) -> None:
-        """Say in the log that a message was refused, but not as often as anybody can send one."""
+        """Say in the log that a message was refused, but not as often as anybody can send one, from anywhere."""
         if not self._refused.wait(OPENAI_HOOK):
             self._refused.count(OPENAI_HOOK)
             log.warning(
@@ -67,7 +76,7 @@ class Hooks:
             )
 
 
-@router.post(OPENAI_HOOK)
+@router.post(OPENAI_HOOK, openapi_extra=MESSAGE)
 async def openai_event(request: Request) -> Heard:
     """For OpenAI: a batch has ended, as a signed message says; who waits for it asks OpenAI at once how it stands."""
     hooks: Hooks = request.app.state.hooks

@@ -8,6 +8,7 @@ import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,7 @@ from surefoot.http.access import Access
 from surefoot.http.app import create_app
 from surefoot.http.serving import listen, serving
 from tests.batch_apis import StandIn, stand_in
-from tests.batches.lanes import TERMS, Run, ended, running
+from tests.batches.lanes import SETTINGS, TERMS, Run, ended, running
 from tests.conftest import Host
 from tests.replaying import assert_replays
 from tests.waiting import until
@@ -108,12 +109,45 @@ async def test_an_event_before_its_batch_is_known_here_costs_time_and_no_job(
     async def early(point: str) -> None:
         if point == "created":
             await webhook.send("completed", server.books.batches[0].id)
+            server.books.batches[0].is_over = True
 
-    server.books.point, server.books.held, server.books.looks = early, False, 1
+    server.books.point = early
     async with hooked(host, server, webhook, terms=PATIENT.model_copy(update={"poll": 1.0})) as run:
-        rows = await ended(await run.submit("early", 2))
+        batch = await run.submit("early", 2)
+        await known(run)
+        server.books.held = False
+        rows = await ended(batch)
 
-    assert webhook.answers[0] == 200
+    assert webhook.answers == [200]
+    assert [row.status for row in rows] == ["complete", "complete"]
+
+
+async def test_the_stand_in_tells_of_an_end_by_itself(host: Host, server: StandIn, webhook: Webhook) -> None:
+    async def answers() -> list[int]:
+        return webhook.answers
+
+    server.books.held, webhook.after = False, 0.2
+    async with hooked(host, server, webhook, terms=TERMS) as run:
+        rows = await ended(await run.submit("itself", 2))
+        seen = await until(answers)
+
+    assert (seen, [row.status for row in rows]) == ([200], ["complete", "complete"])
+
+
+async def test_an_event_while_no_worker_is_up_counts_when_one_is(host: Host, server: StandIn, webhook: Webhook) -> None:
+    agent, settings = Agent("worker", server.model), replace(SETTINGS, lane_terms=PATIENT)
+    async with host(agent, settings=settings) as client:
+        run = Run(client, server)
+        batch = await run.submit("alone", 2)
+        await known(run)
+    async with serving(create_app(client, Access.open("me", [])), listen("127.0.0.1", 0)) as served:
+        webhook.url = f"{served.url}/hooks/openai"
+        await server.release()
+    async with host(agent, settings=settings):
+        rows = await ended(batch)
+        await run.end()
+
+    assert webhook.answers == [200]
     assert [row.status for row in rows] == ["complete", "complete"]
 
 

@@ -219,28 +219,34 @@ async def test_the_end_of_a_batch_that_nobody_waits_for_is_taken(
 
 
 class Unreached:
-    """In place of a Temporal server's client: it hangs, or says that there is no server."""
+    """In place of a Temporal server's client: it hangs, or says that there is no server. `most` asked at one time."""
 
     def __init__(self, hangs: bool) -> None:
-        self._hangs = hangs
+        self._hangs, self._now, self.most = hangs, 0, 0
 
     async def list_workflows(self, *_: Any, **__: Any) -> AsyncIterator[None]:
-        if self._hangs:
-            await asyncio.Event().wait()
-        raise RPCError("connection refused", RPCStatusCode.UNAVAILABLE, b"")
+        self._now += 1
+        self.most = max(self.most, self._now)
+        try:
+            await (asyncio.Event().wait() if self._hangs else asyncio.sleep(0))
+            raise RPCError("connection refused", RPCStatusCode.UNAVAILABLE, b"")
+        finally:
+            self._now -= 1
         yield
 
 
 @pytest.mark.parametrize(("hangs", "slug"), [(True, "too-busy"), (False, "server-not-reached")])
-async def test_while_the_server_does_not_answer_openai_is_asked_to_send_it_again(
+async def test_while_the_server_does_not_answer_openai_is_to_send_it_again_and_it_is_asked_once_at_a_time(
     monkeypatch: pytest.MonkeyPatch, hangs: bool, slug: str
 ) -> None:
     monkeypatch.setattr("surefoot.http.hooks.ANSWER_SECONDS", 0.2)
-    async with hooked(Client(cast(Temporal, Unreached(hangs))), monkeypatch) as asked:
+    server = Unreached(hangs)
+    async with hooked(Client(cast(Temporal, server)), monkeypatch) as asked:
         answers = await asyncio.gather(*(asked.post(HOOK, content=BODY, headers=signed(BODY)) for _ in range(3)))
 
     assert [problem(answer) for answer in answers] == [(503, slug)] * 3
     assert {answer.headers["retry-after"] for answer in answers} == {"5"}
+    assert server.most == 1
 
 
 def test_events_are_told_for_each_way_in_which_a_batch_ends() -> None:
