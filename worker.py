@@ -170,6 +170,7 @@ async def hosting(
             look_for_batch,
             queues.enter_queue,
             queues.look_at_queue,
+            queues.hold_in_queue,
             desk.hand_in,
             desk.look_at_lane,
             submitter.submit_batch,

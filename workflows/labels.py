@@ -82,6 +82,7 @@ def batch_memo(state: BatchState) -> dict[str, BatchNote]:
         begun=state.begun,
         begun_at=state.begun_at,
         ordered=state.ordered,
+        **({"queue": state.order.queue} if state.order.queue is not None else {}),
     )
     return {"batch": note}
 

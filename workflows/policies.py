@@ -99,6 +99,12 @@ QUEUE = Brief(
     retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_attempts=5),
 )
 
+QUEUE_WORD = Brief(
+    # Without end: a batch that is held would begin jobs all the same.
+    start_to_close_timeout=timedelta(seconds=30),
+    retry_policy=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(seconds=30)),
+)
+
 
 def lane(terms: LaneTerms) -> Options:
     """For the steps of a lane: none is given up for a provider that is out of order, as its jobs have deadlines."""

@@ -35,7 +35,7 @@ from workflows.lanes.contracts import (
     SubmitBatch,
     Submitted,
 )
-from workflows.queues.contracts import EnterQueue, LookAtQueue, QueueSeen
+from workflows.queues.contracts import EnterQueue, HoldInQueue, LookAtQueue, QueueSeen
 from workflows.rates.contracts import SetRate
 
 
@@ -156,4 +156,10 @@ async def enter_queue(request: EnterQueue) -> None:
 @activity.defn
 async def look_at_queue(request: LookAtQueue) -> QueueSeen:
     """Which jobs hold places in a named queue."""
+    raise NotImplementedError
+
+
+@activity.defn
+async def hold_in_queue(order: HoldInQueue) -> None:
+    """Tell a named queue that a batch is held, or goes on."""
     raise NotImplementedError

@@ -38,7 +38,11 @@ LATE = timedelta(seconds=5)
 FRESH = timedelta(seconds=10)
 """For how long a job that was begun is not sure to be on the server's lists."""
 
+TAKES_A_PLACE = f"{PHASE.name} IN ('running', 'queued')"
+"""Jobs that take a place in the window. One in a named queue does, or all lines of the batch would go there at once."""
+
 BATCHED = f"{PHASE.name} = 'batched'"
+QUEUED = f"{PHASE.name} = 'queued'"
 ENDED = "ExecutionStatus NOT IN ('Running', 'ContinuedAsNew')"
 _SHORT = ", ".join(f"'{status}'" for status in INCOMPLETE)
 ENDED_AS: Mapping[LineClass, str] = {
@@ -53,7 +57,7 @@ ENDED_AS: Mapping[LineClass, str] = {
 class Counts:
     """How many jobs of a batch run, wait for people (and run), are done, incomplete, or failed.
 
-    `batched` ones wait for a provider batch (and run).
+    `batched` ones wait for a provider batch (and run), `queued` ones for their places in a named queue (and run).
     """
 
     running: int
@@ -62,6 +66,7 @@ class Counts:
     incomplete: int
     failed: int
     batched: int = 0
+    queued: int = 0
 
     @property
     def idle(self) -> int:
@@ -99,6 +104,7 @@ async def begin(
         **({"tenant": order.tenant} if order.tenant else {}),
         **({"tags": order.tags} if order.tags else {}),
         batch=BatchPlace(batch=batch, line=line.number, custom_id=line.custom_id),
+        **({"queue": order.queue} if order.queue is not None else {}),
         **({"lane": order.lane} if order.lane != "sync" else {}),
         **({"lane_until": submitted + timedelta(seconds=order.within)} if order.within and submitted else {}),
     )
@@ -119,8 +125,8 @@ async def begin(
     return job
 
 
-async def count(client: Client, batch: str) -> Counts:
-    """How the batch's jobs stand, over all attempts at its lines."""
+async def count(client: Client, batch: str, *, in_queue: bool = False) -> Counts:
+    """How the batch's jobs stand, over all attempts at its lines. Those `queued` are counted if they are `in_queue`."""
     jobs = jobs_of(batch)
     running = ended = 0
     for group in (await client.count_workflows(f"{jobs} GROUP BY ExecutionStatus")).groups:
@@ -129,12 +135,19 @@ async def count(client: Client, batch: str) -> Counts:
         ended += group.count if name not in ("Running", "ContinuedAsNew") else 0
     idle = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {WAITS}") if running else 0
     batched = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {BATCHED}") if idle else 0
+    queued = await number(client, f"{jobs} AND ExecutionStatus = 'Running' AND {QUEUED}") if in_queue and running else 0
     done = await number(client, f"{jobs} AND {ENDED_AS['done']}") if ended else 0
     incomplete = await number(client, f"{jobs} AND {ENDED_AS['incomplete']}") if ended > done else 0
     failed = max(0, ended - done - incomplete)
     waiting = max(0, idle - batched)
     return Counts(
-        running=running, waiting=waiting, done=done, incomplete=incomplete, failed=failed, batched=min(batched, idle)
+        running=running,
+        waiting=waiting,
+        done=done,
+        incomplete=incomplete,
+        failed=failed,
+        batched=min(batched, idle),
+        queued=min(queued, max(0, running - idle)),
     )
 
 
@@ -150,7 +163,8 @@ async def number(client: Client, query: str) -> int:
     return (await client.count_workflows(query)).count
 
 
-async def running(client: Client, batch: str) -> AsyncIterator[WorkflowExecution]:
-    """The batch's jobs that run or wait."""
-    async for run in client.list_workflows(f"{jobs_of(batch)} AND ExecutionStatus = 'Running'"):
+async def running(client: Client, batch: str, which: str | None = None) -> AsyncIterator[WorkflowExecution]:
+    """The batch's jobs that run or wait; perhaps only those that are as `which` says in the server's own language."""
+    more = f" AND {which}" if which is not None else ""
+    async for run in client.list_workflows(f"{jobs_of(batch)} AND ExecutionStatus = 'Running'{more}"):
         yield run

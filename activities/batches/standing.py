@@ -16,7 +16,10 @@ from workflows.batches.contracts import BatchNote, Tended
 
 @dataclass(frozen=True)
 class Standing:
-    """How many lines are how. `forgotten` ones were begun, and the server has their jobs no more."""
+    """How many lines are how. `forgotten` ones were begun, and the server has their jobs no more.
+
+    Of the `queued` ones so many have jobs that wait `in_queue`; the others have none yet.
+    """
 
     queued: int
     running: int
@@ -26,6 +29,7 @@ class Standing:
     incomplete: int
     failed: int
     forgotten: int
+    in_queue: int
 
 
 async def last_beat(client: Client, description: WorkflowExecutionDescription) -> Tended | None:
@@ -52,14 +56,15 @@ def standing(note: BatchNote, beat: Tended | None, counts: Counts, *, ended: boo
         queued = min(unseen - forgotten, note.ordered - max(note.begun, beat.begun if beat else 0))
     just_begun = unseen - forgotten - queued
     return Standing(
-        queued=queued,
-        running=counts.running - counts.idle + just_begun,
+        queued=queued + counts.queued,
+        running=counts.running - counts.idle - counts.queued + just_begun,
         waiting=counts.waiting,
         batched=counts.batched,
         done=done,
         incomplete=incomplete,
         failed=failed,
         forgotten=forgotten,
+        in_queue=counts.queued,
     )
 
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from temporalio import activity
@@ -15,11 +16,11 @@ from temporalio.client import AsyncActivityCancelledError, Client, WorkflowHisto
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.batches import jobs as batch_jobs
-from activities.batches.jobs import ENDED, FRESH, LATE, WAITS, Counts
+from activities.batches.jobs import ENDED, FRESH, LATE, TAKES_A_PLACE, WAITS, Counts
 from activities.batches.lines import Lines
 from activities.budgets.spending import SpentUp, TenantSpending
 from workflows.batches.contracts import BatchLine, BatchOrder, BatchSpent, TendBatch, Tended
-from workflows.showing import COST, PHASE, SAVED, TOKENS, UNMEASURED
+from workflows.showing import COST, SAVED, TOKENS, UNMEASURED
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,14 @@ class BatchTender:
         return await _Tending(activity.client(), request, self._spending).run()
 
 
+@dataclass(frozen=True)
+class _Fresh:
+    """A job that was begun just now; it is listened to for its end."""
+
+    since: datetime
+    listening: asyncio.Task[None]
+
+
 class _Tending:
     """One attempt to tend a batch."""
 
@@ -60,7 +69,7 @@ class _Tending:
         self._lines = Lines(client, request.state.parts)
         self._total = self._lines.total
         self._occupied = 0
-        self._fresh: dict[str, asyncio.Task[None]] = {}
+        self._fresh: dict[str, _Fresh] = {}
         self._freed = asyncio.Event()
         self._missing_since: float | None = None
 
@@ -82,8 +91,8 @@ class _Tending:
                 raise  # the worker shuts down, and another one goes on from the last beat
             return self._progress
         finally:
-            for listening in self._fresh.values():
-                listening.cancel()
+            for each in self._fresh.values():
+                each.listening.cancel()
 
     async def _beat(self) -> None:
         handle = self._client.get_async_activity_handle(task_token=self._token)
@@ -102,8 +111,11 @@ class _Tending:
                 self._no_longer_fresh(run.id)
         self._occupied = 0
         if counts.running > counts.idle:
-            old = f"{jobs} AND {PHASE.name} = 'running' AND StartTime < '{(now - FRESH).isoformat()}'"
+            old = f"{jobs} AND {TAKES_A_PLACE} AND StartTime < '{(now - FRESH).isoformat()}'"
             self._occupied = await batch_jobs.number(self._client, old)
+        # Not before they are counted there: between the two they would take no place.
+        for job in [job for job, each in self._fresh.items() if each.since < now - FRESH]:
+            self._no_longer_fresh(job)
         await self._settle(now if self._is_over(counts) else now - LATE)
         return counts
 
@@ -206,7 +218,7 @@ class _Tending:
         finally:  # asked to end meanwhile, too: jobs that are not counted would not be waited for
             for job in await starts:
                 if job is not None:
-                    self._fresh[job] = asyncio.create_task(self._listen(job))
+                    self._fresh[job] = _Fresh(datetime.now(UTC), asyncio.create_task(self._listen(job)))
             self._progress = self._progress.model_copy(update={"begun": self._progress.begun + len(lines)})
 
     async def _begin_one(self, line: BatchLine, order: BatchOrder) -> str | None:
@@ -221,19 +233,15 @@ class _Tending:
             return None
 
     async def _listen(self, job: str) -> None:
-        """Until this job's run has ended, or visibility is sure to know of it."""
+        """Until this job's run has ended, or a look counts it."""
         handle = self._client.get_workflow_handle(job)
         ends = handle.fetch_history_events(wait_new_event=True, event_filter_type=CLOSE, skip_archival=True)
-        try:
-            with suppress(RPCError, TimeoutError):
-                async with asyncio.timeout(FRESH.total_seconds()):
-                    async for _ in ends:
-                        break
-        finally:
-            self._fresh.pop(job, None)
-            self._freed.set()
+        with suppress(RPCError):
+            async for _ in ends:
+                self._no_longer_fresh(job)
+                break
 
     def _no_longer_fresh(self, job: str) -> None:
-        if listening := self._fresh.pop(job, None):
-            listening.cancel()
+        if fresh := self._fresh.pop(job, None):
+            fresh.listening.cancel()
             self._freed.set()

@@ -1,4 +1,5 @@
-"""The activities of named queues: a job enters one, and a queue sees which of its jobs still hold their places.
+"""The activities of named queues: a job enters one, a batch holds its jobs there, and a queue sees which of
+its jobs still hold their places.
 
 Entering twice, after a crash, changes nothing: the queue knows its jobs by their ids.
 """
@@ -16,6 +17,8 @@ from workflows import labels
 from workflows.queues.contracts import (
     JOB_QUEUE,
     EnterQueue,
+    HoldBatch,
+    HoldInQueue,
     LookAtQueue,
     QueueEntry,
     QueueSeen,
@@ -37,19 +40,23 @@ class QueueDesk:
 
     @activity.defn
     async def enter_queue(self, request: EnterQueue) -> None:
-        info = activity.info()
         queue = queue_named(self._queues, request.queue)
-        state = QueueState(name=queue.name, terms=queue.terms, said=queue.terms)
-        await activity.client().start_workflow(
-            JOB_QUEUE,
-            state,
-            id=queue_id(info.task_queue, queue.name),
-            task_queue=info.task_queue,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-            memo=dict(queue_memo(state)),
-            start_signal="enter",
-            start_signal_args=[QueueEntry(job=info.workflow_id or "", terms=queue.terms)],
-        )
+        batch = {"batch": request.batch} if request.batch is not None else {}
+        entry = QueueEntry(job=activity.info().workflow_id or "", terms=queue.terms, **batch)
+        await _start_or_tell(queue, "enter", entry)
+
+    @activity.defn
+    async def hold_in_queue(self, order: HoldInQueue) -> None:
+        """A queue that no job has entered yet is started, so that it knows of the hold when the first one comes."""
+        if (queue := self._queues.get(order.queue)) is not None:
+            await _start_or_tell(queue, "hold_batch", order.word)
+            return
+        id = queue_id(activity.info().task_queue, order.queue)
+        try:
+            await activity.client().get_workflow_handle(id).signal("hold_batch", order.word)
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND:  # no app file has it: no job can begin in it either
+                raise
 
     @activity.defn
     async def look_at_queue(self, request: LookAtQueue) -> QueueSeen:
@@ -72,6 +79,21 @@ class QueueDesk:
             places=[job for job, yes in zip(jobs, working, strict=True) if yes],
             **({"terms": queue.terms} if queue is not None else {}),
         )
+
+
+async def _start_or_tell(queue: Queue, signal: str, word: QueueEntry | HoldBatch) -> None:
+    task_queue = activity.info().task_queue
+    state = QueueState(name=queue.name, terms=queue.terms, said=queue.terms)
+    await activity.client().start_workflow(
+        JOB_QUEUE,
+        state,
+        id=queue_id(task_queue, queue.name),
+        task_queue=task_queue,
+        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+        memo=dict(queue_memo(state)),
+        start_signal=signal,
+        start_signal_args=[word],
+    )
 
 
 async def _works(client: Client, job: str) -> bool:

@@ -13,7 +13,7 @@ from surefoot.batches.results import BatchResult, results
 from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import submit
 from surefoot.errors import BadLines, WrongValue
-from surefoot.texts import marks, named
+from surefoot.texts import marks, named, queue_name
 from workflows.batches.contracts import BatchOrder, Budget
 from workflows.contracts import Lane, Limits
 
@@ -64,14 +64,15 @@ class Batches:
         weight: float | None = None,
         lane: Lane = "sync",
         within: float | None = None,
+        queue: str | None = None,
         by: str | None = None,
     ) -> Batch:
         """Check a file of jobs and start them; the same file with the same options again is the same batch.
 
         The file is JSONL, perhaps compressed (`.gz`), or with a `template` CSV. No job begins if a line can't be one
         (`BadLines`), unless `skip_bad`. `lane` says how models are asked; `within` so many seconds provider batches are
-        waited for. Raises `JobConflict` for an `id` that is taken, `WrongValue` for a file without lines or that can't
-        be read.
+        waited for. In a named `queue` of the app file its jobs begin when they have places there. Raises `JobConflict`
+        for an `id` that is taken, `WrongValue` for a file without lines or that can't be read, or a queue's name.
         """
         order = BatchOrder(
             agent=agent,
@@ -82,6 +83,7 @@ class Batches:
             weight=weight,
             lane=lane,
             within=within,
+            queue=queue,
             **marks(tenant, list(tags)),
         )
         with reading(file, agent=agent, template=template) as found:
@@ -101,6 +103,8 @@ class Batches:
         """Start the good lines of a file that was checked. Raises as `submit` does."""
         if not found.good:
             raise WrongValue("there is no line that could be a job")
+        if order.queue is not None:
+            queue_name(order.queue)
         digest = found.digest(order)
         batch = self[id or f"batch-{digest[:12]}"]
         options = {"id": batch.id, "digest": digest, "concurrency": concurrency, "budget": budget}

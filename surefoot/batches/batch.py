@@ -49,7 +49,8 @@ class BatchView(Record):
 
     Every line is in one of `queued`, `running`, `waiting` (for a person), `batched` (waiting for a provider batch),
     `done`, `incomplete`, `failed` and `forgotten` (its job was begun, and the server has it no more); lines that can't
-    be jobs are failed. `rate` is jobs a minute since it began, `left_seconds` what that means for the rest.
+    be jobs are failed. Of the `queued` ones `in_queue` have jobs, which wait for their places in the named `queue`; the
+    others have none yet. `rate` is jobs a minute since it began, `left_seconds` what that means for the rest.
     """
 
     batch: str
@@ -63,6 +64,7 @@ class BatchView(Record):
     incomplete: int = 0
     failed: int = 0
     forgotten: int = 0
+    in_queue: int = 0
     concurrency: int
     hold: str | None = None
     ending: BatchEnding | None = None
@@ -74,6 +76,7 @@ class BatchView(Record):
     left_seconds: float | None = None
     submitted_at: datetime
     ended_at: datetime | None = None
+    queue: str | None = None
 
     def standing(self) -> "BatchView":
         """Without what changes as time goes by though nothing happens."""
@@ -100,7 +103,7 @@ class Batch:
         with reaching(self.id):
             note = await description.memo_value("batch", type_hint=BatchNote)
             beat = await last_beat(self.temporal, description)
-            counts = await batch_jobs.count(self.temporal, self.id)
+            counts = await batch_jobs.count(self.temporal, self.id, in_queue=note.queue is not None)
         return _view(description, note, beat, counts)
 
     def follow(self) -> AsyncIterator[BatchView]:
@@ -203,6 +206,7 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tend
         spent=beat.spent if beat else note.spent,
         agent=note.agent,
         tenant=note.tenant,
+        queue=note.queue,
         rate=round(rate, 1) if rate else None,
         left_seconds=round(60 * left / rate) if rate and left and not ended else None,
         submitted_at=note.submitted,

@@ -38,7 +38,8 @@ class Checked:
 
     def digest(self, order: BatchOrder) -> str:
         """One print of these lines and of what all their jobs begin with, whoever submits them."""
-        whole = order.model_dump_json(exclude={"by"})
+        # Without a queue it is what it was before there were any: the same file is still the same batch.
+        whole = order.model_dump_json(exclude={"by"} | ({"queue"} if order.queue is None else set()))
         return hashlib.sha256(f"{self.print_}\n{whole}".encode()).hexdigest()
 
 

@@ -31,9 +31,9 @@ GONE = (
 class BatchResult(Record):
     """What became of one line.
 
-    `state` is `queued` (no job yet), `running` (also while it waits), `ended`, or `forgotten`: the server has its job
-    no more, and nobody knows how it ended. One that has ended has an `outcome`, unless no job could be started. `error`
-    says what went wrong.
+    `state` is `queued` (no job yet), `running` (also while it waits, for people or in a named queue), `ended`, or
+    `forgotten`: the server has its job no more, and nobody knows how it ended. One that has ended has an `outcome`,
+    unless no job could be started. `error` says what went wrong.
     """
 
     custom_id: str

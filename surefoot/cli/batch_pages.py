@@ -53,6 +53,8 @@ def counts(view: BatchView) -> Text:
     """How many lines are in which state; those that are in none are left out."""
     shown = [(kind, getattr(view, kind)) for kind in KINDS]
     parts = [Text(f"{count:,} {SAID.get(kind, kind)}", STYLES.get(kind, "")) for kind, count in shown if count]
+    if view.in_queue:
+        parts.insert(1, Text(f"{view.in_queue:,} of them in queue {view.queue}"))
     return Text(" · ").join(parts)
 
 

@@ -16,7 +16,7 @@ from surefoot.batches.files import NO_AGENT
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch
 from surefoot.cli.documents import emit
-from surefoot.cli.models import check_agents
+from surefoot.cli.models import check_agents, check_queue
 from surefoot.cli.output import say
 from surefoot.cli.run import checked_id, limits_from
 from surefoot.cli.session import app_option, app_path, json_option, load, session
@@ -54,6 +54,7 @@ LANES = ("sync", "flex", "batch", "auto")
     help="How models are asked: at once, at OpenAI's flex tier, in provider batches at half price, or as is cheapest.",
 )
 @click.option("--within", type=click.FloatRange(0, min_open=True), metavar="HOURS", help="Then no batch is waited for.")
+@click.option("--queue", help="The jobs begin when this queue of the app file has places for them.")
 @click.option("--watch", "watched", is_flag=True, help="Follow it to its end.")
 @app_option
 @json_option
@@ -75,6 +76,7 @@ def submit(
     weight: float | None,
     lane: Any,
     within: float | None,
+    queue: str | None,
     watched: bool,
     app: str | None,
     as_json: bool,
@@ -96,6 +98,7 @@ def submit(
             weight=weight,
             lane=lane,
             within=within * 3600 if within else None,
+            queue=queue,
             **marks(tenant, tags),
         )
         async with session(app, new=True) as opened:
@@ -114,7 +117,10 @@ def submit(
         with reading(file, agent=agent, template=template) as found:
             _tell_bad(found.bad, found.bad_count)
             starts = not only_check and (skip_bad or not found.bad)
-            _check_agents(found, agent, model, read_settings(app=app_path(app)), starts)
+            settings = read_settings(app=app_path(app))
+            _check_agents(found, agent, model, settings, starts)
+            if settings.embedded and settings.app is not None:
+                check_queue(settings, queue)
             if not starts:
                 sys.exit(_checked(found, agent, only_check, as_json))
             exits.run(work(found))

@@ -105,6 +105,8 @@ def print_queues(views: list[QueueView]) -> None:
         table.add_row(Text(view.queue), f"{view.concurrency:,}", rate, *numbers)
     print_table(table)
     for view in views:
+        if view.held:
+            out().print(Text(f"{view.queue} passes over jobs of held batches: {', '.join(view.held)}", "yellow"))
         if view.hold:
             again = f"go on with: surefoot queue resume {view.queue}"
             out().print(Text(f"{view.queue} is held: {view.hold}; {again}", "yellow"))

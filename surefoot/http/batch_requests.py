@@ -43,6 +43,7 @@ class BatchOptions(BaseModel):
     within_seconds: float | None = Field(
         default=None, gt=0, le=MOST, description="Then no provider batch is waited for."
     )
+    queue: Name | None = Field(default=None, description="The jobs begin when this queue has places for them.")
     priority: int | None = Field(default=None, ge=1, le=5, description="1 goes before all others, 5 behind them.")
     weight: float | None = Field(
         default=None, ge=0.001, le=1000, description="Its share beside other tenants' batches."

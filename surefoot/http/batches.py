@@ -81,7 +81,7 @@ def id_of(key: str) -> str:
 
 
 async def submit(request: Request, person: Person, file: BinaryIO, options: BatchOptions) -> SubmittedBatch:
-    """Check a file and start its batch. Raises `BadLines`, `Refusal` for an agent that the app does not have."""
+    """Check a file and start its batch. Raises `BadLines`, `Refusal` for what the app does not have."""
     order, budget = _order(options, person), Budget(tokens=options.budget_tokens, cost_usd=options.budget_usd)
     rows = options.template is not None
     lines = (
@@ -91,7 +91,7 @@ async def submit(request: Request, person: Person, file: BinaryIO, options: Batc
         found = await asyncio.to_thread(stack.enter_context, checked(lines))
         if found.bad and not options.skip_bad:
             raise BadLines(_told(found), found.bad)
-        await _check_agents(request, found, options.agent)
+        await _check_offered(request, found, options)
         batches = client_of(request).batches
         batch = await batches.submit_checked(
             found, order, id=options.id, concurrency=options.concurrency, budget=budget
@@ -99,10 +99,11 @@ async def submit(request: Request, person: Person, file: BinaryIO, options: Batc
     return SubmittedBatch(batch=batch.id, lines=found.good, skipped=found.bad_count, bad=bad_lines(found.bad))
 
 
-async def _check_agents(request: Request, found: Checked, agent: str | None) -> None:
+async def _check_offered(request: Request, found: Checked, options: BatchOptions) -> None:
     if (offered := offered_of(request)) is not None:
-        for name in sorted({*found.agents, *([agent] if agent else [])}):
+        for name in sorted({*found.agents, *([options.agent] if options.agent else [])}):
             await offered.check(name)
+        await offered.check_queue(options.queue)
 
 
 def _check(request: Request, options: BatchOptions, key: str | None) -> None:
@@ -131,6 +132,7 @@ def _order(options: BatchOptions, person: Person) -> BatchOrder:
         weight=options.weight,
         lane=options.lane,
         within=options.within_seconds,
+        queue=options.queue,
         **marks(options.tenant, options.tag),
     )
 

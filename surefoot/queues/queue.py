@@ -3,6 +3,7 @@
 How its jobs stand is counted by the server, so no worker need be up to see it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from temporalio.client import Client as Temporal
@@ -20,13 +21,14 @@ class QueueView(Record):
     """How a queue stands: `concurrency` jobs may run at a time, and `rate` begin in a minute (None: as many as may).
 
     `queued` ones have not begun, `running` ones hold places, `waiting` ones wait for people, or for a provider batch.
-    `hold` is why none begins for now.
+    `hold` is why none begins for now; of the batches `held` (the first of them are told) none does, and others do.
     """
 
     queue: str
     concurrency: int
     rate: float | None = None
     hold: str | None = None
+    held: Sequence[str] = ()
     queued: int = 0
     running: int = 0
     waiting: int = 0
@@ -56,6 +58,7 @@ class NamedQueue:
             concurrency=note.terms.concurrency,
             rate=note.terms.rate,
             hold=note.hold,
+            held=note.held,
             queued=queued,
             running=running,
             waiting=sum(counts.values()) - running - queued,

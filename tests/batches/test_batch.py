@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from surefoot.batches.submitting import submit
 from surefoot.client import Client
 from surefoot.errors import BatchEnded, BatchGivenUp, JobConflict, NoSuchBatch, WrongValue
 from tests.conftest import Host
-from tests.waiting import until
+from tests.waiting import Flag, until
 from workflows.batches.contracts import BatchLine, BatchOrder, Budget
 
 WORKER = Agent("worker", Script([{"text": "done"}]))
@@ -86,6 +86,28 @@ async def test_as_many_jobs_run_at_the_same_time_as_may_and_no_more(host: Host) 
         view = await ended(await submitted(client, "window", lines(32), concurrency=4))
         assert view.done == 32
         assert most == 4
+
+
+async def test_jobs_that_run_for_long_still_take_their_places(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("activities.batches.tend.FRESH", timedelta(seconds=1))
+    begun, go = list[str](), Flag()
+
+    @tool(read_only=True)
+    async def work() -> str:
+        begun.append("job")
+        await go.wait()
+        return "worked"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "work"}]}, {"text": "done"}]), tools=[work])
+    async with host(agent) as client:
+        batch = await submitted(client, "long", lines(8), concurrency=2)
+        later = (await batch.view()).submitted_at + timedelta(seconds=5)
+        await until(batch.view, lambda _: datetime.now(UTC) > later)
+        together = len(begun)
+        go.set()
+        view = await ended(batch)
+
+    assert (together, view.done) == (2, 8)
 
 
 async def test_lines_that_fail_or_stop_short_do_not_stop_the_others(host: Host) -> None:

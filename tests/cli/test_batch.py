@@ -15,7 +15,7 @@ pytestmark = pytest.mark.crash
 VIEW = {
     "batch", "state", "lines", "queued", "running", "waiting", "done", "incomplete", "failed", "forgotten",
     "concurrency", "hold", "ending", "budget", "spent", "agent", "tenant", "rate", "left_seconds", "batched",
-    "submitted_at", "ended_at",
+    "submitted_at", "ended_at", "queue", "in_queue",
 }  # fmt: skip
 
 
@@ -204,3 +204,24 @@ def test_ctrl_c_while_a_batch_is_watched_keeps_it_and_watch_goes_on(place: Place
 
 def _log(place: Place) -> str:
     return (place.folder / "stderr.log").read_text()
+
+
+def test_the_jobs_of_a_batch_begin_in_a_named_queue(shop: Place, name: str) -> None:
+    file = written(shop, lines("plain", "plain", "plain"))
+    shop.run("run", "plain", "x", "--queue", "nightly")
+    shop.run("queue", "pause", "nightly")
+    shop.run("batch", "submit", file, "--id", name, "--queue", "nightly", "--concurrency", "2")
+    until(lambda: document(shop.run("batch", "show", name, "--json"))["in_queue"] == 2)
+    view = document(shop.run("batch", "show", name, "--json"))
+    shown = shop.run("batch", "show", name)
+    shop.run("queue", "resume", "nightly")
+    ended = shop.run("batch", "watch", name)
+    unknown = shop.run("batch", "submit", file, "--queue", "daily")
+
+    assert (view["queue"], view["queued"], view["running"]) == ("nightly", 3, 0)
+    assert "3 queued · 2 of them in queue nightly" in shown.out
+    assert ended.code == 0, ended.err
+    assert (unknown.code, "there is no queue 'daily'; the app has: nightly" in " ".join(unknown.err.split())) == (
+        2,
+        True,
+    )

@@ -12,6 +12,7 @@ from httpx2 import AsyncClient, Response
 
 from activities.agents import Agent
 from activities.providers.script import Script
+from activities.queues.queue import Queue
 from activities.tools.tool import tool
 from surefoot.client import Client
 from surefoot.http.access import Access
@@ -322,3 +323,13 @@ async def test_no_more_files_are_received_at_once_than_there_is_room_for(nobody:
         await until(received, lambda count: count == 0)
 
     assert status.startswith(b"HTTP/1.1 503 ")
+
+
+async def test_the_jobs_of_a_batch_begin_in_a_named_queue(host: Host) -> None:
+    async with host(WORKER, queues=[Queue("nightly", concurrency=1)]) as client, calling(client) as ana:
+        sent = await submitted(ana, file(3), id=fresh(), queue="nightly")
+        view = await stands(ana, sent["batch"], "ended")
+        bad = await send(ana.asked, file(1), agent="worker", queue="by night")
+
+    assert (view["queue"], view["done"], view["in_queue"]) == ("nightly", 3, 0)
+    assert (bad.status_code, bad.json()["type"]) == (422, "urn:surefoot:problem:wrong-value")

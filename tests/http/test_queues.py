@@ -36,7 +36,8 @@ async def test_a_queue_is_seen_changed_held_and_let_go_on(host: Host) -> None:
         ended = await client.job(held["job"]).outcome()
 
     assert before == {
-        "queue": "nightly", "concurrency": 2, "rate": 6000, "hold": None, "queued": 0, "running": 0, "waiting": 0,
+        "queue": "nightly", "concurrency": 2, "rate": 6000, "hold": None, "held": [],
+        "queued": 0, "running": 0, "waiting": 0,
     }  # fmt: skip
     assert (changed, larger["rate"]) == ({"queue": "nightly"}, 6000)
     assert (paused, resumed) == ({"queue": "nightly"}, {"queue": "nightly"})

@@ -16,6 +16,7 @@ from workflows import policies, steps
 from workflows.batches.contracts import BatchChange, BatchEnd, BatchRetry, BatchState, EndJobs, TendBatch, Tended
 from workflows.failures import FAULTS, reason
 from workflows.labels import BATCH_WORKFLOW, batch_memo
+from workflows.queues.contracts import HoldBatch, HoldInQueue
 from workflows.received import received, unanswered
 
 PACES = (5.0, 15.0, 60.0, 300.0)
@@ -47,9 +48,10 @@ class Batch:
         """One look at the batch; whether it has ended."""
         state = self._state
         await self._held()
-        if state.ending in ("stop", "cancel"):
+        if state.ending in ("stop", "cancel") or (state.ending is not None and state.order.queue is not None):
             request = EndJobs(batch=workflow.info().workflow_id, how=state.ending)
             await workflow.execute_activity(steps.end_jobs, request, **policies.BATCH)
+            await self._tell_queue(held=False)
         seen, ends = self._changes, self._ends
         tended = await self._tend()
         if tended.over_budget is not None and state.ending is None and self._changes == seen:
@@ -61,16 +63,30 @@ class Batch:
         return tended.ended and (state.begun >= state.ordered or state.ending is not None)
 
     async def _held(self) -> None:
-        """Until somebody lets it go on, or it is time that it does by itself."""
+        """Until somebody lets it go on, or it is time that it does by itself. Its jobs in a queue wait as well."""
         state = self._state
-        while state.hold is not None and state.ending is None:
+        while state.ending is None and (state.hold is not None or state.queue_held):
+            seen, held = self._changes, state.hold is not None
+            await self._tell_queue(held=held)
+            if not held:
+                continue
             until = state.held_until
             left = max(until - workflow.now(), SOON) if until else None  # a worker's clock may be behind
             try:
-                await workflow.wait_condition(self._word_after(self._changes), timeout=left)
+                await workflow.wait_condition(self._word_after(seen), timeout=left)
             except TimeoutError:
                 state.hold = state.held_until = None
                 self._show()
+
+    async def _tell_queue(self, *, held: bool) -> None:
+        """Tell the queue that its jobs are in, if they are in one, unless it knows."""
+        state = self._state
+        if state.order.queue is None or state.queue_held == held:
+            return
+        word = HoldBatch(batch=workflow.info().workflow_id, held=held)
+        order = HoldInQueue(queue=state.order.queue, word=word)
+        await workflow.execute_activity(steps.hold_in_queue, order, **policies.QUEUE_WORD)
+        state.queue_held = held
 
     def _word_after(self, seen: int) -> Callable[[], bool]:
         return lambda: self._changes != seen

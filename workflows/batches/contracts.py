@@ -44,6 +44,7 @@ class BatchOrder(Record):
     """What all jobs of a batch begin with. A line's own agent and limits go before these.
 
     `lane` says how their models are asked; provider batches are waited for `within` so many seconds from submission on.
+    In a named `queue` they begin when it has places for them.
     """
 
     agent: str | None = None
@@ -56,6 +57,7 @@ class BatchOrder(Record):
     weight: float | None = None
     lane: Lane = "sync"
     within: float | None = Field(default=None, gt=0)
+    queue: str | None = None
 
 
 class Budget(Record):
@@ -85,7 +87,8 @@ class BatchState(State):
     `begun` counts the lines whose jobs were started, in the order of `parts`. `refused` are lines that no job could be
     started for, with what was wrong. `superseded` counts the ended jobs of lines that were tried again, by their ends.
     A `hold` with a time `held_until` ends by itself. `begun_at` is when more lines were last seen to have begun. `gone`
-    counts the begun lines that were tried again though the server had no job of theirs.
+    counts the begun lines that were tried again though the server had no job of theirs. `queue_held`: the queue in
+    which its jobs are was told to pass them over.
     """
 
     order: BatchOrder = BatchOrder()
@@ -105,6 +108,7 @@ class BatchState(State):
     held_until: datetime | None = None
     begun_at: datetime | None = None
     gone: int = 0
+    queue_held: bool = False
 
     @property
     def ordered(self) -> int:
@@ -133,6 +137,7 @@ class BatchNote(Record):
     begun: int | None = None
     begun_at: datetime | None = None
     ordered: int = 0
+    queue: str | None = None
 
 
 class BatchChange(Record):
@@ -195,7 +200,10 @@ class BatchFound(Record):
 
 
 class EndJobs(Record):
-    """The order to stop, or to cancel, each job of a batch that runs."""
+    """The order to stop, or to cancel, each job of a batch that runs; those that wait in a named queue never begin.
+
+    With `finish` only these are taken out, and those that run go on.
+    """
 
     batch: str
     how: BatchEnding

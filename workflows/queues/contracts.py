@@ -11,6 +11,9 @@ MOST_AT_ONCE = 1000
 """Each job that holds a place is looked at every few seconds while others wait for one."""
 
 
+MOST_SHOWN = 20
+
+
 def queue_id(task_queue: str, name: str) -> str:
     """The id of the workflow that keeps this queue of the app whose workers serve `task_queue`."""
     return f"queue/{task_queue}/{name}"
@@ -24,10 +27,11 @@ class QueueTerms(Record):
 
 
 class QueueEntry(Record):
-    """A job that was started in the queue, and what the app file says of the queue."""
+    """A job that was started in the queue, perhaps by a batch, and what the app file says of the queue."""
 
     job: str
     terms: QueueTerms
+    batch: str | None = None
 
 
 class QueueChange(Record):
@@ -39,10 +43,18 @@ class QueueChange(Record):
     by: str | None = None
 
 
+class HoldBatch(Record):
+    """A batch's word to its queue: while it is `held`, none of its jobs begins; they keep their turn."""
+
+    batch: str
+    held: bool
+
+
 class QueueState(State):
     """All that a queue is. `said` is what the app file said last: while it says the same, `terms` are kept.
 
-    `waiting` jobs have not begun, those in `places` have and hold one each. Before `next_at` none may begin.
+    `waiting` jobs have not begun, those in `places` have and hold one each. Before `next_at` none may begin. Jobs of
+    batches that are `held` are passed over; `batches` says which waiting job is of which.
     """
 
     name: str
@@ -52,20 +64,31 @@ class QueueState(State):
     places: list[str] = Field(default=[])
     hold: str | None = None
     next_at: datetime | None = None
+    held: list[str] = Field(default=[])
+    batches: dict[str, str] = Field(default={})
 
 
 class QueueNote(Record):
-    """What views show of a queue beside its jobs' counts, kept in its memo."""
+    """What views show of a queue beside its jobs' counts, kept in its memo. `held` are batches, the first of them."""
 
     name: str
     terms: QueueTerms
     hold: str | None = None
+    held: list[str] = Field(default=[])
 
 
 class EnterQueue(Record):
-    """The order to put the job that gives it into a queue."""
+    """The order to put the job that gives it into a queue; `batch` is the one that it is of."""
 
     queue: str
+    batch: str | None = None
+
+
+class HoldInQueue(Record):
+    """The order to tell a queue that a batch is held, or goes on."""
+
+    queue: str
+    word: HoldBatch
 
 
 class LookAtQueue(Record):
@@ -84,4 +107,5 @@ class QueueSeen(Record):
 
 def queue_memo(state: QueueState) -> dict[str, QueueNote]:
     """What views show of it."""
-    return {"queue": QueueNote(name=state.name, terms=state.terms, hold=state.hold)}
+    held = {"held": state.held[:MOST_SHOWN]} if state.held else {}
+    return {"queue": QueueNote(name=state.name, terms=state.terms, hold=state.hold, **held)}

@@ -14,6 +14,7 @@ from workflows import policies, steps
 from workflows.failures import reason
 from workflows.queues.contracts import (
     JOB_QUEUE,
+    HoldBatch,
     LookAtQueue,
     QueueChange,
     QueueEntry,
@@ -61,7 +62,7 @@ class JobQueue:
         wait: timedelta | None = None
         if self._is_full():
             wait = max(timedelta(0), (self._look_at or now) - now)
-        elif state.waiting and state.hold is None and state.next_at is not None:
+        elif self._next() is not None and state.hold is None and state.next_at is not None:
             wait = max(timedelta(0), state.next_at - now)
         try:
             await workflow.wait_condition(lambda: self._news != seen, timeout=wait)
@@ -71,11 +72,18 @@ class JobQueue:
     def _is_full(self) -> bool:
         """Whether jobs wait for nothing but a place."""
         state = self._state
-        return bool(state.waiting) and state.hold is None and len(state.places) >= state.terms.concurrency
+        return self._next() is not None and state.hold is None and len(state.places) >= state.terms.concurrency
+
+    def _next(self) -> str | None:
+        """The job whose turn it is: the first one that is of no held batch."""
+        state = self._state
+        if not state.held:
+            return state.waiting[0] if state.waiting else None
+        return next((job for job in state.waiting if state.batches.get(job) not in state.held), None)
 
     def _may_let_in(self) -> bool:
         state = self._state
-        if not state.waiting or state.hold is not None or len(state.places) >= state.terms.concurrency:
+        if self._next() is None or state.hold is not None or len(state.places) >= state.terms.concurrency:
             return False
         return state.next_at is None or workflow.now() >= state.next_at
 
@@ -83,15 +91,21 @@ class JobQueue:
         state = self._state
         while self._may_let_in():
             chosen: list[str] = []
-            while self._may_let_in():
-                chosen.append(state.waiting.pop(0))
-                state.places.append(chosen[-1])
+            while self._may_let_in() and (job := self._next()) is not None:
+                chosen.append(job)
+                self._forget(job)
+                state.places.append(job)
                 if state.terms.rate is not None:
                     state.next_at = workflow.now() + timedelta(minutes=1 / state.terms.rate)
             told = await asyncio.gather(*(_tell(job) for job in chosen))
             for job, there in zip(chosen, told, strict=True):
                 if not there and job in state.places:
                     state.places.remove(job)
+
+    def _forget(self, job: str) -> None:
+        """It waits no longer."""
+        self._state.waiting.remove(job)
+        self._state.batches.pop(job, None)
 
     async def _turn_away(self) -> None:
         away, self._turned_away = self._turned_away, []
@@ -138,17 +152,33 @@ class JobQueue:
             self._hear(entry.terms)
             if entry.job in state.waiting or entry.job in state.places:
                 return
-            full = sum(len(job.encode()) for job in state.waiting) + len(entry.job.encode()) > WAITING_BYTES
-            (self._turned_away if full else state.waiting).append(entry.job)
+            ids = [*state.waiting, *state.batches.values(), entry.job, entry.batch or ""]
+            if sum(len(each.encode()) for each in ids) > WAITING_BYTES:
+                self._turned_away.append(entry.job)
+            else:
+                state.waiting.append(entry.job)
+                state.batches |= {entry.job: entry.batch} if entry.batch is not None else {}
             self._news += 1
 
     @workflow.signal
     def left(self, *sent: object) -> None:
         """A job has ended, wherever it stood."""
-        for jobs in (self._state.waiting, self._state.places):
-            if sent and sent[0] in jobs:
-                jobs.remove(str(sent[0]))
+        job = str(sent[0]) if sent else ""
+        if job in self._state.waiting:
+            self._forget(job)
+        if job in self._state.places:
+            self._state.places.remove(job)
         self._news += 1
+
+    @workflow.signal
+    def hold_batch(self, *sent: object) -> None:
+        """A batch begins no more jobs for now, or goes on; the same word again changes nothing."""
+        with unanswered():
+            word, state = received(HoldBatch, sent), self._state
+            others = [batch for batch in state.held if batch != word.batch]
+            state.held = [*others, word.batch] if word.held else others
+            self._news += 1
+            workflow.upsert_memo(queue_memo(state))
 
     @workflow.signal
     def change(self, *sent: object) -> None:

@@ -20,7 +20,8 @@ async def enter(state: JobState, desk: Desk) -> str | None:
     place = state.queue
     if place is None or place.begun:
         return None
-    await workflow.execute_activity(steps.enter_queue, EnterQueue(queue=place.name), **policies.SEARCH)
+    order = EnterQueue(queue=place.name, **({"batch": state.batch.batch} if state.batch is not None else {}))
+    await workflow.execute_activity(steps.enter_queue, order, **policies.SEARCH)
     await workflow.wait_condition(
         lambda: place.begun or place.refusal is not None or state.stop_by is not None  # by signals
     )
