@@ -21,6 +21,7 @@ from activities.errors import DefinitionError
 from activities.providers.openai_batches import ENDED
 from activities.providers.openai_events import ENDS, OpenAIEvents
 from stand_ins.webhook import Webhook
+from surefoot.cli.doctor_webhooks import openai_hook
 from surefoot.client import Client
 from surefoot.http.access import Access
 from surefoot.http.app import create_app
@@ -247,6 +248,17 @@ async def test_while_the_server_does_not_answer_openai_is_to_send_it_again_and_i
     assert [problem(answer) for answer in answers] == [(503, slug)] * 3
     assert {answer.headers["retry-after"] for answer in answers} == {"5"}
     assert server.most == 1
+
+
+def test_doctor_tells_of_the_webhook_where_one_is_set_up() -> None:
+    set_up = openai_hook({VARIABLE: f"{OTHER} {SECRET}"})
+
+    assert openai_hook({}) is None
+    assert set_up == (
+        True,
+        "OPENAI_WEBHOOK_SECRET is set: a console here takes events of batches at /hooks/openai",
+        "",
+    )
 
 
 def test_events_are_told_for_each_way_in_which_a_batch_ends() -> None:
