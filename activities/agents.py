@@ -4,21 +4,27 @@ It is a value: nothing is connected or read when an app file makes one, so every
 """
 
 import copy
-import difflib
-import json
-import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from pydantic import JsonValue
 
+from activities.agent_terms import (
+    check_choices,
+    check_numbers,
+    checked_mark,
+    checked_name,
+    checked_settings,
+    checked_stream,
+    checked_tools,
+    only_given,
+)
 from activities.approval import Approval
-from activities.errors import DefinitionError
 from activities.mcp.server import McpServer, checked_servers
 from activities.models.answer_check import Check, checked
+from activities.models.model_names import checked_models
 from activities.models.output_schema import OutputSchema
-from activities.names import NAME
 from activities.notices.webhooks import Webhook, checked_webhooks, wanted
 from activities.policy import Condition, Rule, matching
 from activities.rates.rate import Rate, checked_rate
@@ -30,11 +36,6 @@ from workflows.contracts import AgentSpec, Asking, JsonObject, Limits
 
 if TYPE_CHECKING:
     from activities.providers.scripted import Script
-
-MODEL_APIS = ("anthropic", "openai", "openai-chat", "google", "scripted")
-_LIKELY_APIS = (("gpt", "openai"), ("o", "openai"), ("gem", "google"))
-OWN_SETTINGS = ("model", "messages", "input", "instructions", "system", "tools", "tool_choice", "stream")
-"""Keys of the request body that Surefoot itself writes."""
 
 
 class Agent:
@@ -92,34 +93,34 @@ class Agent:
         compact_at: int | None = None,
         rate: Rate | None = None,
     ) -> None:
-        self.name = _checked_name(name)
+        self.name = checked_name(name)
         where = f"agent {name!r}"
-        _check_choices(where, instructions, limits, total, closing, tool_calling)
-        self.models = _models(where, model)
+        check_choices(where, instructions, limits, total, closing, tool_calling)
+        self.models = checked_models(where, model)
         self.model = self.models[0]
         self.instructions = instructions
-        self.tools = _tools(where, tools)
+        self.tools = checked_tools(where, tools)
         self.mcp = checked_servers(where, mcp)
         self.all_tools: tuple[AnyTool, ...] = self.tools
         self.out_of_reach: tuple[str, ...] = ()
         self.limits = limits
-        self.total = None if total is None else _only_given(total)
+        self.total = None if total is None else only_given(total)
         self.closing = closing
         self.output = OutputSchema(where, output) if output is not None else None
         self.rules = rules_of(where, policy or {}, self.tools, self.mcp)
         self._asking = askings_of(where, approval or {}, self.tools, self.mcp)
         self.max_output_tokens = max_output_tokens
-        self.settings = _settings(where, settings or {})
+        self.settings = checked_settings(where, settings or {})
         self.output_retries = output_retries
         self.model_timeout = model_timeout
-        self.stream = _checked_stream(where, stream)
+        self.stream = checked_stream(where, stream)
         self.idle_timeout = idle_timeout
         self.closing_tokens = closing_tokens
         self.cite = cite
         self.check = checked(where, check)
         self.tool_calling = tool_calling
         self.webhooks = checked_webhooks(where, notify)
-        self.compact_at = _compact_at(where, compact_at)
+        self.compact_at = checked_mark(where, compact_at)
         self.rate = checked_rate(where, rate)
         numbers = {
             "max_output_tokens": (max_output_tokens, 1),
@@ -128,7 +129,7 @@ class Agent:
             "idle_timeout": (idle_timeout, 1),
             "closing_tokens": (closing_tokens, 1),
         }
-        _check_numbers(where, numbers)
+        check_numbers(where, numbers)
 
     def __repr__(self) -> str:
         return f"<Agent {self.name} ({self.model}, {len(self.tools)} tools)>"
@@ -189,118 +190,3 @@ class Agent:
     def check_output(self, text: str) -> tuple[JsonValue, str | None]:
         """The final answer as a JSON value, and None or, for the model, what is wrong with it."""
         return (None, None) if self.output is None else self.output.check(text)
-
-
-def _compact_at(where: str, tokens: object) -> int | None:
-    if tokens is None or (isinstance(tokens, int) and tokens >= 0 and tokens is not True):
-        return None if tokens is None else int(tokens)
-    raise DefinitionError(
-        f"{where} has compact_at={tokens!r}. Give a number of input tokens such as 100_000, None for three quarters of"
-        " the model's window, or False for never."
-    )
-
-
-def _checked_name(name: str) -> str:
-    if isinstance(name, str) and NAME.fullmatch(name):
-        return name
-    raise DefinitionError(f"agent {name!r}: an agent's name has 1 to 64 letters, digits, '_' or '-', no others.")
-
-
-def _models(where: str, model: object) -> tuple[Any, ...]:
-    models = tuple(model) if isinstance(model, list | tuple) else (model,)
-    if not models:
-        raise DefinitionError(f"{where} has no model. Give one, e.g. model='anthropic:<model name>'.")
-    for candidate in models:
-        _check_model(where, candidate)
-    return models
-
-
-def _check_model(where: str, model: object) -> None:
-    if hasattr(model, "reply_to"):  # a Script
-        return
-    if not isinstance(model, str):
-        raise DefinitionError(f"{where} has model={model!r}. Give 'api:model name', a Script, or a list of these.")
-    api, colon, name = model.partition(":")
-    if api in MODEL_APIS and name.strip():
-        return
-    apis = ", ".join(f"{api}:" for api in MODEL_APIS)
-    if not colon:
-        near = next((api for start, api in _LIKELY_APIS if model.startswith(start)), "anthropic")
-        hint = f"Write which API serves it, e.g. '{near}:{model}'. The APIs are {apis}."
-    elif api in MODEL_APIS:
-        hint = f"The model's name is missing after {api}:."
-    else:
-        near_apis = difflib.get_close_matches(api, MODEL_APIS, 1)
-        hint = (
-            f"There is no API {api!r}; " + (f"did you mean {near_apis[0]}:? " if near_apis else "") + f"known: {apis}."
-        )
-    raise DefinitionError(f"{where} has model={model!r}. {hint}")
-
-
-def _tools(where: str, tools: Sequence[Any]) -> tuple[Tool, ...]:
-    if isinstance(tools, Tool) or not isinstance(tools, Sequence) or isinstance(tools, str):
-        raise DefinitionError(f"{where} has tools={tools!r}. Give a list of tools.")
-    seen: dict[str, Tool] = {}
-    for candidate in tools:
-        if not isinstance(candidate, Tool):
-            name = getattr(candidate, "__name__", repr(candidate))
-            if isinstance(candidate, Agent):
-                raise DefinitionError(
-                    f"{where} has agent {candidate.name!r} among its tools. Say what it is for:"
-                    f" {candidate.name}.as_tool('what it can do')."
-                )
-            hint = f"Put @tool above `def {name}`, or write tool({name})." if callable(candidate) else "Remove it."
-            raise DefinitionError(f"{where} has {name} among its tools, which is no tool. {hint}")
-        if candidate.name in seen:
-            twice = "is there twice" if seen[candidate.name] is candidate else "is the name of two of its tools"
-            raise DefinitionError(f"{where}: {candidate.name!r} {twice}. Remove one, or rename it: @tool(name=…).")
-        seen[candidate.name] = candidate
-    return tuple(tools)
-
-
-def _only_given(limits: Limits) -> Limits:
-    """The limits without defaults: what a user did not write is no limit of the whole job."""
-    given = {name: getattr(limits, name) for name in limits.model_fields_set}
-    return Limits(**(dict.fromkeys(Limits.model_fields) | given))
-
-
-def _settings(where: str, settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    for key in settings:
-        if key in OWN_SETTINGS:
-            raise DefinitionError(f"{where} has {key!r} in its settings, which Surefoot writes itself. Remove it.")
-    try:
-        return cast("dict[str, JsonValue]", json.loads(json.dumps(dict(settings), allow_nan=False)))
-    except (TypeError, ValueError) as error:
-        raise DefinitionError(
-            f"{where} has settings that can't be sent as JSON ({error}). Use strings, numbers, lists and dicts."
-        ) from error
-
-
-def _check_numbers(where: str, numbers: Mapping[str, tuple[float | None, float]]) -> None:
-    for name, (value, least) in numbers.items():
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
-            raise DefinitionError(f"{where} has {name}={value!r}. Give a number of at least {least:g}.")
-
-
-def _checked_stream(where: str, stream: object) -> bool:
-    if not isinstance(stream, bool):
-        raise DefinitionError(f"{where} has stream={stream!r}. It is True, or False for whole answers only.")
-    return stream
-
-
-def _check_choices(
-    where: str, instructions: object, limits: object, total: object, closing: object, tool_calling: object
-) -> None:
-    if not isinstance(instructions, str):
-        raise DefinitionError(f"{where} has instructions of type {type(instructions).__name__}. Give a string.")
-    for name, value in (("limits", limits), ("total", total)):
-        if not isinstance(value, Limits) and not (name == "total" and value is None):
-            raise DefinitionError(f"{where} has {name}={value!r}. Write {name}=Limits(rounds=…, tokens=…, …).")
-    if closing not in ("answer", "findings"):
-        raise DefinitionError(f"{where} has closing={closing!r}. It is 'answer' (sum up) or 'findings' (no last call).")
-    if tool_calling not in ("native", "schema"):
-        raise DefinitionError(
-            f"{where} has tool_calling={tool_calling!r}. It is 'native', or 'schema' for a model that can't call tools."
-        )

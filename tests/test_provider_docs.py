@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.agents import MODEL_APIS
+from activities.models.model_names import MODEL_APIS
 from activities.models.registry import BASE_URLS, KEYS
 from activities.providers import anthropic_answer, google_answer, openai_chat_answer
 from activities.providers.openai_vendors import VENDORS, Vendor

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, JsonValue, field_validator
 
-from activities.agents import MODEL_APIS, Agent
+from activities.agents import Agent
 from activities.errors import DefinitionError
+from activities.models.model_names import MODEL_APIS
 from activities.policy import deny_if
 from activities.providers.scripted import Reply, Script
 from activities.tools.tool import tool
