@@ -18,7 +18,7 @@ from surefoot.cli.batch_follow import follow_batch
 from surefoot.cli.documents import emit
 from surefoot.cli.models import check_agents, check_queue
 from surefoot.cli.output import say
-from surefoot.cli.run import checked_id, limits_from
+from surefoot.cli.run_options import checked_id, limits_from
 from surefoot.cli.session import app_option, app_path, json_option, load, session
 from surefoot.cli.starting import Start
 from surefoot.settings import Settings, read_settings

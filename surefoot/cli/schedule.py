@@ -10,7 +10,7 @@ from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.models import check_agent, check_queue
 from surefoot.cli.output import say
-from surefoot.cli.run import checked_id, input_from, limits_from
+from surefoot.cli.run_options import checked_id, input_from, limits_from
 from surefoot.cli.schedule_options import scheduling
 from surefoot.cli.schedule_pages import print_schedule, print_schedules
 from surefoot.cli.schedule_set import set_

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from surefoot.cli.run import ranking
+from surefoot.cli.run_options import ranking
 from surefoot.cli.times import LENGTH, MOMENT
 from surefoot.schedules import Overlap
 

@@ -8,7 +8,7 @@ from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.models import check_agent, check_queue
-from surefoot.cli.run import input_from, limits_from
+from surefoot.cli.run_options import input_from, limits_from
 from surefoot.cli.schedule_options import scheduling
 from surefoot.cli.schedule_pages import print_schedule
 from surefoot.cli.session import app_option, app_path, json_option, session

@@ -10,7 +10,7 @@ from activities.apps import App
 from activities.providers.scripted import Script
 from surefoot.cli.models import check_models
 from surefoot.cli.questions import arguments_from
-from surefoot.cli.run import limits_from
+from surefoot.cli.run_options import limits_from
 from tests.cli.running import APPS, Place, until
 from workflows.contracts import Limits
 
