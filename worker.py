@@ -1,6 +1,6 @@
 """The process that hosts workflows and activities for one app file: `python -m worker --app FILE`.
 
-It needs nothing but Temporal's own settings to find its server. SDK clients are built once here and closed with it.
+It needs nothing but Temporal's own settings to find its server.
 """
 
 import argparse
@@ -11,10 +11,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, fields
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,42 +23,18 @@ from temporalio.envconfig import ClientConfig
 from temporalio.worker import Interceptor, Worker
 
 from activities.apps import App, load_app
-from activities.artifacts import Artifacts
-from activities.batches.end_jobs import end_jobs
-from activities.batches.lines import look_for_batch
-from activities.batches.tend import BatchTender
-from activities.budgets.spending import TenantSpending
 from activities.connection import NotConnected, logged_runtime, open_client
 from activities.containment import Contained
 from activities.errors import DefinitionError
+from activities.hosted import HostedActivities
 from activities.idleness import Activity, until_idle
-from activities.lanes.choosing import terms_from
-from activities.lanes.hand_back import BatchReturner
-from activities.lanes.hand_in import LaneDesk
-from activities.lanes.requests import LaneRequests
-from activities.lanes.submit import BatchSubmitter
-from activities.mcp.servers import McpServers
-from activities.models.asker import ModelAsker
-from activities.models.call_model import ModelCaller
-from activities.models.opening import CallOpener
-from activities.models.registry import Models
-from activities.models.replies import Replies
-from activities.models.summarize import Summarizer
-from activities.notices.deliver import Notifier
 from activities.payloads import BadKeys
-from activities.queues.desk import QueueDesk
-from activities.rates.meter import RateMeter
-from activities.rates.set_rate import set_rate
-from activities.run_tool import ToolRunner
 from activities.sandbox import Sandbox
 from activities.seconds import WORKER_IDLE, read_seconds
-from activities.threads import Threads
-from activities.timing import Timing
-from activities.transcripts import Transcripts
+from activities.settings import Settings as Settings
 from workflows.agent_job import AgentJob
 from workflows.batches.batch import Batch
 from workflows.batches.part import BatchPart
-from workflows.lanes.contracts import LaneTerms
 from workflows.lanes.lane import Lane
 from workflows.lanes.provider_batch import ProviderBatch
 from workflows.notice_delivery import NoticeDelivery
@@ -78,37 +54,6 @@ WORKFLOWS = (AgentJob, NoticeDelivery, Batch, BatchPart, Lane, ProviderBatch, Mo
 
 class Shadowed(ImportError):
     """Another distribution's package stands where one of ours should."""
-
-
-@dataclass(frozen=True)
-class Settings(Timing):
-    """What an operator may set for a worker, each by the environment variable `SUREFOOT_<NAME>`."""
-
-    max_activities: int = 200
-    max_cached_workflows: int = 750
-    shutdown_seconds: float = 10.0
-    sticky_seconds: float = 1.0
-    artifacts: Artifacts = field(default_factory=Artifacts.from_environment)
-    lane_terms: LaneTerms = field(default_factory=LaneTerms)
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Settings":
-        values: dict[str, Any] = {
-            "artifacts": Artifacts.from_environment(environment),
-            "lane_terms": terms_from(environment),
-        }
-        for each in fields(cls):
-            name = f"SUREFOOT_{each.name.upper()}"
-            if each.name in values or name not in environment:
-                continue
-            kind: Callable[[str], float] = float if each.type is float or each.type == "float" else int
-            try:
-                values[each.name] = kind(environment[name])
-            except ValueError:
-                raise DefinitionError(
-                    f"{name}={environment[name]!r} is no number; the default is {each.default}"
-                ) from None
-        return cls(**values)
 
 
 def check_imports() -> None:
@@ -135,65 +80,27 @@ async def hosting(
 ) -> AsyncIterator[Worker]:
     """A running worker for `app`; on leaving, activities get `shutdown_seconds` to finish, and clients are closed."""
     settings = settings or Settings()
-    models = Models(app)
-    threads = Threads(settings.max_activities)
-    servers = McpServers(app.folder)
-    transcripts = Transcripts()
-    meter = RateMeter(client, task_queue)
-    replies = Replies(threads)
-    opener, asker = CallOpener(app, servers, transcripts), ModelAsker(models, settings, meter)
-    caller = ModelCaller(app, opener, asker, replies, settings)
-    summarizer = Summarizer(opener, asker)
-    runner = ToolRunner(app, servers, threads, settings.artifacts)
-    notifier = Notifier(app, settings.retry_seconds)
-    tender = BatchTender(TenantSpending(app.tenant_budgets))
-    queues = QueueDesk(app.queues)
-    requests = LaneRequests(opener, models)
-    desk, submitter = LaneDesk(requests, settings.lane_terms), BatchSubmitter(requests)
-    returner = BatchReturner(requests, replies)
-    worker = Worker(
+    hosted = HostedActivities(client, app, task_queue, settings)
+    serving = partial(
+        Worker,
         client,
-        task_queue=task_queue,
-        workflows=WORKFLOWS,
-        activities=[
-            caller.load_agent,
-            caller.call_model,
-            caller.read_segment,
-            summarizer.summarize,
-            runner.run_tool,
-            runner.compute_tool,
-            runner.describe_call,
-            runner.check_arguments,
-            notifier.deliver_notice,
-            tender.tend_batch,
-            end_jobs,
-            look_for_batch,
-            queues.enter_queue,
-            queues.look_at_queue,
-            queues.hold_in_queue,
-            desk.hand_in,
-            desk.look_at_lane,
-            submitter.submit_batch,
-            submitter.look_at_batch,
-            returner.hand_back,
-            set_rate,
-        ],
-        workflow_runner=Sandbox(),
         interceptors=[Contained(), *interceptors],
         max_concurrent_activities=settings.max_activities,
-        max_cached_workflows=settings.max_cached_workflows,
         graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
+    )
+    worker = serving(
+        task_queue=task_queue,
+        workflows=WORKFLOWS,
+        activities=hosted.all,
+        workflow_runner=Sandbox(),
+        max_cached_workflows=settings.max_cached_workflows,
         sticky_queue_schedule_to_start_timeout=timedelta(seconds=settings.sticky_seconds),
     )
     rated = [
-        Worker(
-            client,
+        serving(
             task_queue=rated_queue(task_queue, rate.name),
-            activities=[caller.call_model, summarizer.summarize],
-            interceptors=[Contained(), *interceptors],
-            max_concurrent_activities=settings.max_activities,
+            activities=hosted.rated,
             max_task_queue_activities_per_second=rate.per_second,
-            graceful_shutdown_timeout=timedelta(seconds=settings.shutdown_seconds),
         )
         for rate in app.rates.values()
     ]
@@ -201,11 +108,7 @@ async def hosting(
         async with _together(worker, *rated):
             yield worker
     finally:
-        await meter.close()
-        await models.close()
-        await servers.close()
-        await notifier.close()
-        threads.shutdown(wait=False, cancel_futures=True)
+        await hosted.close()
 
 
 @asynccontextmanager

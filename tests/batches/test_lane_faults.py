@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client as Temporal
 
-import worker
 from activities.agents import Agent
 from stand_ins.books import Batch
 from surefoot.batches.lanes import hold_lane, list_lanes, resume_lane
@@ -79,7 +78,7 @@ async def test_every_job_is_done_and_nothing_is_billed_twice(
     api: str, temporal: Temporal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Each fault has a provider and a worker of its own; they go side by side, as nearly all that they do is wait."""
-    monkeypatch.setattr(worker, "Models", ModelsOfStandIn)
+    monkeypatch.setattr("activities.hosted.Models", ModelsOfStandIn)
     faults = [fault for fault in FAULTS if fault.api == api]
     async with asyncio.TaskGroup() as tasks:
         seen = {
