@@ -68,8 +68,8 @@ async def test_no_job_begins_while_as_many_run_as_may_or_more(
         monkeypatch.setattr(tending, "_listen", lambda _job: asyncio.sleep(60))
         tending._occupied = occupied
         await tending._fill()
-        for listening in tending._fresh.values():
-            listening.cancel()
+        for fresh in tending._fresh.values():
+            fresh.listening.cancel()
 
     monkeypatch.setattr(batch_jobs, "begin", begin)
     monkeypatch.setattr(tend_module, "LOOK_SECONDS", 0.1)
