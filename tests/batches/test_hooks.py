@@ -7,14 +7,16 @@ import base64
 import os
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import pytest
 
 from activities.agents import Agent
 from stand_ins.webhook import Webhook
+from surefoot.batches.batch import Batch
 from surefoot.batches.looking import look_now
+from surefoot.errors import JobEnded
 from surefoot.http.access import Access
 from surefoot.http.app import create_app
 from surefoot.http.serving import listen, serving
@@ -72,6 +74,13 @@ async def looks(run: Run) -> int:
     return run.server.books.batches[0].looks
 
 
+async def over(run: Run, batch: Batch) -> None:
+    """End the batch's only job, which would wait when its worker is gone."""
+    with suppress(JobEnded):
+        await run.job(batch).cancel()
+    await run.job(batch).outcome()
+
+
 async def test_a_signed_event_ends_the_wait_for_a_provider_batch(host: Host, server: StandIn, webhook: Webhook) -> None:
     async with hooked(host, server, webhook) as run:
         batch = await run.submit("told", 3)
@@ -95,10 +104,11 @@ async def test_so_does_the_event_of_any_other_end(
 ) -> None:
     server.books.faults[fault] = 1
     async with hooked(host, server, webhook) as run:
-        await run.submit(fault, 1)
+        batch = await run.submit(fault, 1)
         workflow = await known(run)
         await server.release()
         await run.client.temporal.get_workflow_handle(workflow).result()
+        await over(run, batch)
 
     assert (server.books.batches[0].status, webhook.answers[0]) == (status, 200)
 
@@ -136,7 +146,7 @@ async def test_the_stand_in_tells_of_an_end_by_itself(host: Host, server: StandI
 
 async def test_an_event_while_no_worker_is_up_counts_when_one_is(host: Host, server: StandIn, webhook: Webhook) -> None:
     agent, settings = Agent("worker", server.model), replace(SETTINGS, lane_terms=PATIENT)
-    async with host(agent, settings=settings) as client:
+    async with host(agent, settings=settings, cached=0) as client:
         run = Run(client, server)
         batch = await run.submit("alone", 2)
         await known(run)
@@ -170,7 +180,7 @@ async def test_however_many_events_there_are_the_provider_is_asked_once_and_then
     host: Host, server: StandIn, webhook: Webhook
 ) -> None:
     async with hooked(host, server, webhook) as run:
-        await run.submit("flood", 1)
+        batch = await run.submit("flood", 1)
         workflow = run.client.temporal.get_workflow_handle(await known(run))
         await webhook.send("completed", server.books.batches[0].id)
         await until(lambda: looks(run), lambda seen: seen == 1)
@@ -188,6 +198,7 @@ async def test_however_many_events_there_are_the_provider_is_asked_once_and_then
         await until(heard, lambda seen: seen == 21)
         await assert_replays(run.client.temporal, workflow.id)
         seen = await looks(run)
+        await over(run, batch)
 
     assert seen == 1
     assert webhook.answers == [200] * 21
