@@ -13,7 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 
 from workflows import policies, steps
-from workflows.carrying import left_open, state_of
+from workflows.carrying import allow, left_open, recorded, state_of
 from workflows.contracts import (
     AgentSpec,
     Decided,
@@ -23,11 +23,9 @@ from workflows.contracts import (
     JobState,
     JobView,
     LoadAgent,
-    Logged,
     Message,
     Outcome,
     Pending,
-    ReadSegment,
     Resolution,
     Steer,
     TranscriptPage,
@@ -36,7 +34,6 @@ from workflows.desk import Desk
 from workflows.failures import FAILED, FAULTS, reason
 from workflows.gate import Gate
 from workflows.lanes.contracts import LaneReply
-from workflows.limits import NO_LIMITS
 from workflows.loop import Loop
 from workflows.outcomes import outcome
 from workflows.queues import queueing
@@ -98,19 +95,7 @@ class AgentJob:
         due, spec = self._desk.adoption_due(), self._state.spec
         if due is None or due > timedelta(0) or spec is None:
             return
-        entries: list[Logged] = []
-        for segment in self._transcript.earlier:
-            wanted = len(entries) + segment.entries
-            while len(entries) < wanted:
-                start = segment.entries - (wanted - len(entries))
-                request = ReadSegment(
-                    run_id=segment.run_id, start=start, **({"job": segment.job} if segment.job else {})
-                )
-                page = await workflow.execute_activity(steps.read_segment, request, **policies.model(spec))
-                if not page.entries:
-                    raise ValueError(f"run {segment.run_id} has {page.total} entries, {segment.entries} were expected")
-                entries += page.entries[: wanted - len(entries)]
-        self._transcript.adopt(entries)
+        self._transcript.adopt(await recorded(self._transcript.earlier, spec))
 
     async def _work(self) -> Outcome:
         if self._state.spec is None or not self._start.resumed:
@@ -122,7 +107,7 @@ class AgentJob:
                 return outcome(self._state, "failed", error=reason(error))
             self._state.spec = spec
             if not self._start.resumed:
-                self._allow(spec)
+                allow(self._state, self._start, spec)
         if refusal := await self._enter_queue():
             return outcome(self._state, "failed", error=refusal)
         self._loop = Loop(self._state, self._state.spec, self._transcript, self._gate, self._desk)
@@ -146,16 +131,6 @@ class AgentJob:
             if is_cancelled_exception(error):
                 raise
             return await workflow.execute_activity(steps.load_agent, request, **policies.SEARCH)
-
-    def _allow(self, spec: AgentSpec) -> None:
-        """A reply has the limits that its job began with, but for those that it names itself; totals stay."""
-        start, state = self._start, self._state
-        if start.carry is not None and start.carry.spec is not None:
-            state.limits = state.limits.changed(start.limits)
-            return
-        state.limits = spec.limits.changed(start.limits)
-        if spec.total or start.total:
-            state.total = (spec.total or NO_LIMITS).changed(start.total)
 
     async def _end_early(self, error: BaseException) -> Outcome:
         if is_cancelled_exception(error):

@@ -7,32 +7,18 @@ way is in its `CallState`, so a run may be left and entered again between any tw
 import asyncio
 import hashlib
 from collections.abc import Iterator
-from typing import Literal
 
 from temporalio import workflow
-from temporalio.exceptions import FailureError
 
-from workflows import approval, failures, outcomes, policies, progress, steps, words
-from workflows.contracts import (
-    AgentSpec,
-    CallState,
-    JobState,
-    ModelReply,
-    RunTool,
-    Status,
-    ToolReply,
-    Usage,
-)
+from workflows import approval, outcomes, progress, words
+from workflows.contracts import AgentSpec, CallState, JobState, ModelReply, Status, Usage
 from workflows.deadlines import Deadlines
 from workflows.desk import Desk
-from workflows.family import Family
-from workflows.flight import Flight
-from workflows.gate import PROBLEM_BYTES, Gate
+from workflows.execution import Execution
+from workflows.gate import Gate
 from workflows.limits import Allowance
-from workflows.outcomes import cut
 from workflows.pace import Pace
-from workflows.previews import Previews
-from workflows.results import finish, finish_with, interrupted
+from workflows.results import finish, interrupted
 from workflows.sizes import TASK_BYTES, size_of
 from workflows.transcript import Transcript
 
@@ -46,11 +32,9 @@ class Calls:
     def __init__(
         self, state: JobState, spec: AgentSpec, transcript: Transcript, gate: Gate, desk: Desk, allowance: Allowance
     ) -> None:
-        self.state, self.spec, self.transcript, self.gate, self.desk = state, spec, transcript, gate, desk
-        self.allowance = allowance
-        self.flight = Flight()
-        self.previews = Previews(state, spec, desk)
-        self.family = Family(state, allowance)
+        self.state, self.transcript, self.desk, self.allowance = state, transcript, desk, allowance
+        self.execution = Execution(state, spec, gate, desk, allowance)
+        self.flight, self.previews, self.family = self.execution.flight, self.execution.previews, self.execution.family
         self.pace = Pace(state, allowance, desk, Deadlines(state, desk), self.flight, self.previews, self.family)
 
     def open(self, reply: ModelReply) -> None:
@@ -81,7 +65,7 @@ class Calls:
         self._tell()
         for call in self.state.calls:
             if call.phase == "asking":
-                self._put_to_people(call)
+                self.execution.put_to_people(call)
         for group in self._groups():
             await self.pace.hold()
             if why := self.pace.stopped():
@@ -124,22 +108,10 @@ class Calls:
     def _ask_or_grant(self, call: CallState) -> None:
         grant = approval.granted(self.state, call, workflow.now())
         if grant is None:
-            self._ask(call, "asking", call.plan.problem)
+            self.execution.ask(call, "asking", call.plan.problem)
             return
         call.phase, call.approved = "approved", True
         self.desk.note("used_grant", call, by=grant.by, grant=grant.id)
-
-    def _ask(self, call: CallState, phase: Literal["asking", "unknown"], why: str | None) -> None:
-        """Let the call wait for a person, who is shown `why`."""
-        call.phase, call.asked_at = phase, workflow.now()
-        call.problem = cut(why, PROBLEM_BYTES) if why else None
-        self.desk.webhooks.tell_of_call("decision_needed" if phase == "asking" else "unknown_outcome", call)
-
-    def _put_to_people(self, call: CallState) -> None:
-        """Use the decision that came before its call did, if one came; ask the tool what it would do."""
-        for early in self.gate.early(call.call.id):
-            self.desk.decide_early(early)
-        self.previews.start(call)
 
     def _groups(self) -> Iterator[list[CallState]]:
         """Calls without a result, in order: reads that stand next to each other together, all others alone."""
@@ -184,13 +156,13 @@ class Calls:
 
     async def _together(self, group: list[CallState]) -> None:
         errands = sum(call.plan.kind == "agent" for call in group)
-        reads = [self._execute(call, errands or 1) for call in group if call.plan.kind != "pure"]
+        reads = [self.execution.execute(call, errands or 1) for call in group if call.plan.kind != "pure"]
         if reads:
             await asyncio.gather(*reads)
         # One after the other: parallel local activities may replay in another order.
         for call in group:
             if call.plan.kind == "pure":
-                await self._execute(call)
+                await self.execution.execute(call)
         for call in group:
             await self._gated(call)
 
@@ -202,62 +174,10 @@ class Calls:
             else:
                 await self.pace.hold()
                 if self.pace.stopped() is None:  # a pause may end with a stop
-                    await self._execute(call)
+                    await self.execution.execute(call)
         decided = self.state.decided.get(call.call.id)
         if decided is not None and decided.choice == "give_up":
             self.state.closing = "tool_failure"
-
-    async def _execute(self, call: CallState, beside: int = 1) -> None:
-        """Run one call; `beside` is how many other agents work at once, if this is for one of them."""
-        call.phase = "running"
-        request = RunTool(
-            agent=self.state.agent,
-            call=call.call.id,
-            tool=call.call.tool,
-            arguments=call.arguments,
-            approved=call.approved,
-            **({"votes": call.votes} if call.votes else {}),
-        )
-        try:
-            if call.plan.kind == "pure":
-                local = policies.pure(call.plan)
-                handle = workflow.start_local_activity(steps.compute_tool, request, **local)
-            else:
-                options = policies.tool(self.spec, call.plan)
-                handle = workflow.start_activity(steps.run_tool, request, **options)
-            reply = await self.flight.land(handle, call)
-        except failures.FAILED as error:
-            reply = self._lost(call, error)
-        if reply.errand is not None:
-            reply = await self.family.work(call, reply.errand, beside)
-        self.take_reply(call, reply)
-
-    @staticmethod
-    def _lost(call: CallState, error: FailureError) -> ToolReply:
-        """What a call came to whose attempts ended without a reply."""
-        if call.plan.kind == "write" and failures.may_have_run(error):
-            return ToolReply(status="unknown", content=failures.reason(error))
-        return ToolReply(status="error", content=f"The tool failed: {failures.reason(error)}")
-
-    def take_reply(self, call: CallState, reply: ToolReply) -> None:
-        if reply.status == "ask":
-            call.plan = call.plan.model_copy(update={"verdict": "ask", "asking": reply.asking or call.plan.asking})
-            call.approved, call.votes = False, []
-            self._ask(call, "asking", reply.content)
-            self._put_to_people(call)
-            return
-        if reply.status == "denied":
-            finish(call, "denied", words.denied_by_policy(reply.content))
-            return
-        self.allowance.spend(Usage(tool_calls=1))
-        if reply.status == "unknown":
-            self._ask(call, "unknown", reply.content)
-            return
-        if reply.status == "ok":
-            self.gate.performed(call)
-            if call.approved:
-                self.desk.note("performed", call)
-        finish_with(call, reply)
 
     def _tell(self) -> None:
         """Move the results that are next in order into the transcript."""
@@ -273,10 +193,10 @@ class Calls:
     async def cancelled(self) -> None:
         """Answer every open call now; a write or a child under way gets a moment to end."""
         for errand, end in await self.family.recall():
-            self.take_reply(errand, end)
+            self.execution.take_reply(errand, end)
         for call, reply in await self.flight.recall():
             if call is not None and reply is not None and reply.errand is None:
-                self.take_reply(call, reply)
+                self.execution.take_reply(call, reply)
             elif call is not None and call.plan.kind == "agent":
                 call.phase = "queued"  # it was being looked at, and no child was started for it
             elif call is None:

@@ -1,8 +1,27 @@
-"""What a run of a job begins with: a fresh state or that of an earlier run, and results for what that one left open."""
+"""What a run of a job begins with: a fresh state or that of an earlier run, its limits, and what earlier runs recorded.
+
+What the run before left open has its result first, so that every provider takes the transcript.
+"""
 
 from collections.abc import Sequence
 
-from workflows.contracts import CallState, ChildJob, JobStart, JobState, QueuePlace, Result, Spent
+from temporalio import workflow
+
+from workflows import policies, steps
+from workflows.contracts import (
+    AgentSpec,
+    CallState,
+    ChildJob,
+    JobStart,
+    JobState,
+    Logged,
+    QueuePlace,
+    ReadSegment,
+    Result,
+    Segment,
+    Spent,
+)
+from workflows.limits import NO_LIMITS
 from workflows.results import interrupted
 
 
@@ -60,6 +79,31 @@ def _over(child: ChildJob) -> ChildJob:
     return child if child.status is not None else child.model_copy(update={"status": "cancelled"})
 
 
+def allow(state: JobState, start: JobStart, spec: AgentSpec) -> None:
+    """A reply has the limits that its job began with, but for those that it names itself; totals stay."""
+    if start.carry is not None and start.carry.spec is not None:
+        state.limits = state.limits.changed(start.limits)
+        return
+    state.limits = spec.limits.changed(start.limits)
+    if spec.total or start.total:
+        state.total = (spec.total or NO_LIMITS).changed(start.total)
+
+
+async def recorded(segments: Sequence[Segment], spec: AgentSpec) -> list[Logged]:
+    """All entries of earlier runs, read from their histories. Raises `ValueError` if some are missing."""
+    entries: list[Logged] = []
+    for segment in segments:
+        wanted = len(entries) + segment.entries
+        while len(entries) < wanted:
+            start = segment.entries - (wanted - len(entries))
+            request = ReadSegment(run_id=segment.run_id, start=start, **({"job": segment.job} if segment.job else {}))
+            page = await workflow.execute_activity(steps.read_segment, request, **policies.model(spec))
+            if not page.entries:
+                raise ValueError(f"run {segment.run_id} has {page.total} entries, {segment.entries} were expected")
+            entries += page.entries[: wanted - len(entries)]
+    return entries
+
+
 def left_open(calls: Sequence[CallState]) -> list[Result]:
-    """Results for calls that their run left without one, so that every provider takes the transcript."""
+    """Results for calls that their run left without one."""
     return [call.result or interrupted(call) for call in calls if not call.told]

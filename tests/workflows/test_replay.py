@@ -102,7 +102,7 @@ def patches() -> set[str]:
 
 async def one_after_the_other(calls: Calls, group: list[CallState]) -> None:
     for each in group:
-        await calls._execute(each)
+        await calls.execution.execute(each)
         await calls._gated(each)
 
 
