@@ -228,10 +228,13 @@ class Client:
         tag: str | None = None,
         batch: str | None = None,
         end: LineClass | None = None,
+        queue: str | None = None,
         limit: int = 100,
     ) -> list[JobRow]:
         """The newest jobs, one row each, however many runs they had; `problem` says what can't be read of one."""
-        wanted = JobFilter(agent=agent, state=state, status=status, tenant=tenant, tag=tag, batch=batch, end=end)
+        wanted = JobFilter(
+            agent=agent, state=state, status=status, tenant=tenant, tag=tag, batch=batch, end=end, queue=queue
+        )
         return await list_jobs(self.temporal, wanted, limit=limit)
 
     async def inbox(self, *, limit: int = 1000) -> list[InboxItem]:

@@ -14,7 +14,7 @@ from surefoot.rpc import reaching
 from surefoot.texts import can_be_asked_for
 from workflows.batches.contracts import LineClass
 from workflows.contracts import Record
-from workflows.showing import AGENT, BATCH, PHASE, STATUS, TAGS, TENANT
+from workflows.showing import AGENT, BATCH, PHASE, QUEUE, STATUS, TAGS, TENANT
 
 OUR_JOBS = "WorkflowType = 'AgentJob'"
 ASKED_AT_ONCE = 20
@@ -34,7 +34,8 @@ Wanted = tuple[SearchAttributeKey[Any], str | None]
 class JobRow(Record):
     """One job in a list. With a `problem` it is what the server tells without the job's payloads being read.
 
-    `parent` is the job that it works for, `root` the first of that family; None for a job that people started.
+    `parent` is the job that it works for, `root` the first of that family; None for a job that people started. `queue`
+    is the named queue that it was started in.
     """
 
     job: str
@@ -48,12 +49,14 @@ class JobRow(Record):
     tags: tuple[str, ...] = ()
     parent: str | None = None
     root: str | None = None
+    queue: str | None = None
 
 
 class JobFilter(Record):
     """Which jobs a list has: those that are as each field says that is not None. `tag`: it is one of theirs.
 
-    `batch` is the batch that they belong to, `end` how they ended: done, incomplete or failed.
+    `batch` is the batch that they belong to, `queue` the named queue that they were started in, `end` how they ended:
+    done, incomplete or failed.
     """
 
     agent: str | None = None
@@ -63,12 +66,13 @@ class JobFilter(Record):
     tag: str | None = None
     batch: str | None = None
     end: LineClass | None = None
+    queue: str | None = None
 
     def query(self) -> str | None:
         """The same in the server's own language; None if no job can be so. `state` has to be looked at again."""
         wanted = [OUR_JOBS, "ExecutionStatus != 'ContinuedAsNew'"]
         given: list[Wanted] = [(AGENT, self.agent), (STATUS, self.status), (TENANT, self.tenant), (TAGS, self.tag)]
-        given.append((BATCH, self.batch))
+        given += [(BATCH, self.batch), (QUEUE, self.queue)]
         if self.end is not None:
             wanted.append(ENDED_AS[self.end])
         if self.state is not None and self.state != "ended":
@@ -129,5 +133,6 @@ async def row_of(run: WorkflowExecution) -> JobRow:
         problem=problem,
         tenant=attributes.get(TENANT),
         tags=tuple(attributes.get(TAGS) or ()),
+        queue=attributes.get(QUEUE),
         **family,
     )

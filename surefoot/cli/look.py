@@ -33,6 +33,7 @@ from workflows.contracts import Entry, Result
 @click.option("--tenant", help="Only jobs of this tenant.")
 @click.option("--tag", help="Only jobs with this tag.")
 @click.option("--batch", metavar="BATCH", help="Only jobs of this batch.")
+@click.option("--queue", help="Only jobs that were started in this queue.")
 @click.option(
     "--end", type=click.Choice(["done", "incomplete", "failed"]), help="Only jobs that ended so, as batches say."
 )
@@ -45,6 +46,7 @@ def jobs(
     tenant: str | None,
     tag: str | None,
     batch: str | None,
+    queue: str | None,
     end: LineClass | None,
     limit: int,
     as_json: bool,
@@ -55,7 +57,15 @@ def jobs(
         try:
             async with session() as opened:
                 rows = await opened.client.jobs(
-                    agent=agent, state=state, status=status, tenant=tenant, tag=tag, batch=batch, end=end, limit=limit
+                    agent=agent,
+                    state=state,
+                    status=status,
+                    tenant=tenant,
+                    tag=tag,
+                    batch=batch,
+                    queue=queue,
+                    end=end,
+                    limit=limit,
                 )
         except NoJobs:
             rows = []

@@ -14,7 +14,9 @@ from surefoot.console import (
     editing,
     inbox,
     jobs,
+    queues,
     saying,
+    schedules,
     sign_in,
     telling,
 )
@@ -23,6 +25,7 @@ from surefoot.console import (
 def router() -> APIRouter:
     """All of the console's routes."""
     whole = APIRouter()
-    for part in (assets, sign_in, inbox, editing, deciding, jobs, saying, telling, batches, batch_words, decide_link):
+    of_jobs = (inbox, editing, deciding, decide_link, jobs, saying, telling)
+    for part in (assets, sign_in, *of_jobs, batches, batch_words, queues, schedules):
         whole.include_router(part.router)
     return whole

@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 from surefoot.batches import Batch
 from surefoot.batches.retrying import retry
 from surefoot.console.batches import new_batch_page
-from surefoot.console.pages import Form, PageRoute, Submitter, client_of, typed
+from surefoot.console.pages import Form, PageRoute, Submitter, client_of, filled_in, typed
 from surefoot.console.rendering import batch_url
 from surefoot.errors import SurefootError
 from surefoot.http.batch_requests import BatchOptions, CancelBatch, ResumeBatch, SetConcurrency
@@ -29,7 +29,7 @@ async def submit_file(request: Request, person: Submitter) -> Response:
     form, sent = await typed(request), (await request.form()).get("file")
     key = form.get("key", "")
     try:
-        options = BatchOptions.model_validate(_given(form, "agent", "template", "concurrency", "skip_bad"))
+        options = BatchOptions.model_validate(filled_in(form, "agent", "template", "concurrency", "queue", "skip_bad"))
         if not isinstance(sent, UploadFile) or not sent.filename:
             raise Refusal(422, "no-file", "Choose a file: one job a line.")
         if key:  # made with the form, so that a second click finds the same batch
@@ -65,27 +65,22 @@ async def _pause(batch: Batch, form: Form, by: str) -> None:
 
 
 async def _resume(batch: Batch, form: Form, by: str) -> None:
-    sent = ResumeBatch.model_validate(_given(form, "budget_usd", "budget_tokens"))
+    sent = ResumeBatch.model_validate(filled_in(form, "budget_usd", "budget_tokens"))
     await batch.resume(by=by, budget=sent.budget())
 
 
 async def _concurrency(batch: Batch, form: Form, by: str) -> None:
-    sent = SetConcurrency.model_validate(_given(form, "concurrency"))
+    sent = SetConcurrency.model_validate(filled_in(form, "concurrency"))
     await batch.set_concurrency(sent.concurrency, by=by)
 
 
 async def _cancel(batch: Batch, form: Form, by: str) -> None:
-    sent = CancelBatch.model_validate(_given(form, "running"))
+    sent = CancelBatch.model_validate(filled_in(form, "running"))
     await batch.cancel(sent.running, by=by)
 
 
 async def _retry(batch: Batch, _: Form, __: str) -> None:
     await retry(batch)
-
-
-def _given(form: Form, *names: str) -> Form:
-    """The fields of a form that were filled in."""
-    return {name: form[name].strip() for name in names if form.get(name, "").strip()}
 
 
 WORDS: dict[str, Tell] = {

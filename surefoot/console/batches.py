@@ -129,8 +129,9 @@ async def new_batch_page(
     """The form for a new batch; with what is wrong with the file that was sent."""
     offered = offered_of(request)
     agents = await offered.names() if offered is not None else []
-    shown = {name: given.get(name, "") for name in ("agent", "template", "concurrency", "skip_bad")}
+    queues = await offered.queues() if offered is not None else None
+    shown = {name: given.get(name, "") for name in ("agent", "template", "concurrency", "queue", "skip_bad")}
     return page(
         request, "new_batch.html", "New batch", person=person, here="batches", status=status, given=shown, key=key,
-        agents=agents, problem=problem, faults=faults,
+        agents=agents, queues=queues, problem=problem, faults=faults,
     )  # fmt: skip

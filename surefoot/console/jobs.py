@@ -39,7 +39,7 @@ from workflows.contracts import Audit, JobView
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-FILTERS = ("state", "status", "agent", "tenant", "tag", "batch", "end")
+FILTERS = ("state", "status", "agent", "tenant", "tag", "batch", "queue", "end")
 PER_PAGE = 50
 SECTIONS = ("rounds", "transcript", "audit")
 
@@ -137,7 +137,7 @@ def _temporal(request: Request, job: str) -> str:
 
 @router.get("/new")
 async def new(request: Request, person: Submitter) -> Response:
-    given = {name: request.query_params.get(name, "") for name in ("agent", "message", "tenant", "tags")}
+    given = {name: request.query_params.get(name, "") for name in ("agent", "message", "tenant", "tags", "queue")}
     key = uuid.uuid4().hex  # sent with the form: a second click is no second job
     return await new_page(request, person, given, key)
 
@@ -148,7 +148,8 @@ async def new_page(
     """The form for a new job: the agents as a list, where it is known which there are."""
     offered = offered_of(request)
     agents = await offered.names() if offered is not None else []
+    queues = await offered.queues() if offered is not None else None
     return page(
         request, "new.html", "New job", person=person, here="new", status=status, problem=problem, given=given, key=key,
-        agents=agents,
+        agents=agents, queues=queues,
     )  # fmt: skip

@@ -100,6 +100,11 @@ async def typed(request: Request) -> Form:
     return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
 
 
+def filled_in(form: Form, *names: str) -> Form:
+    """The fields of a form that were filled in."""
+    return {name: form[name].strip() for name in names if form.get(name, "").strip()}
+
+
 def number_in(text: str) -> int | None:
     """The number that this is, if it is one that anybody means."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -59,6 +59,26 @@ def results_url(batch: str, **query: object) -> str:
     return with_query(f"/api/v1/batches/{quote(batch, safe='')}/results", query)
 
 
+def queue_url(queue: str) -> str:
+    """Where a queue's page is."""
+    return _page("/queues", queue, {})
+
+
+def queue_word_url(what: str, queue: str) -> str:
+    """Where a form goes that changes a queue."""
+    return with_query(f"/queue-words/{what}", {"queue": queue})
+
+
+def schedule_url(schedule: str) -> str:
+    """Where a schedule's page is."""
+    return _page("/schedules", schedule, {})
+
+
+def schedule_word_url(what: str, schedule: str) -> str:
+    """Where a form goes that tells a schedule something."""
+    return with_query(f"/schedule-words/{what}", {"schedule": schedule})
+
+
 def saying_url(job: str) -> str:
     """What the model of a job is just saying."""
     return with_query("/saying", {"job": job})
@@ -104,6 +124,10 @@ def _environment() -> Environment:
         "batch_url": batch_url,
         "batch_word_url": batch_word_url,
         "results_url": results_url,
+        "queue_url": queue_url,
+        "queue_word_url": queue_word_url,
+        "schedule_url": schedule_url,
+        "schedule_word_url": schedule_word_url,
         "with_query": with_query,
         "static": address,
     }

@@ -23,7 +23,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.post("/new")
 async def start(request: Request, person: Submitter) -> Response:
     form = await typed(request)
-    given = {name: form.get(name, "").strip() for name in ("agent", "message", "tenant", "tags")}
+    given = {name: form.get(name, "").strip() for name in ("agent", "message", "tenant", "tags", "queue")}
     problem, status = "", 422
     if not given["agent"] or not given["message"]:
         problem = "A job needs an agent and something to work on: fill in both."
@@ -31,6 +31,7 @@ async def start(request: Request, person: Submitter) -> Response:
         try:
             if (offered := offered_of(request)) is not None:
                 await offered.check(given["agent"])
+                await offered.check_queue(given["queue"] or None)
             job = await client_of(request).start(
                 given["agent"],
                 given["message"].replace("\r\n", "\n"),
@@ -38,6 +39,7 @@ async def start(request: Request, person: Submitter) -> Response:
                 tenant=given["tenant"] or None,
                 tags=[tag for tag in (each.strip() for each in given["tags"].split(",")) if tag],
                 by=person.name,
+                queue=given["queue"] or None,
             )
             return RedirectResponse(job_url(job.id), 303)
         except (SurefootError, Refusal) as error:

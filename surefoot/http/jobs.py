@@ -68,6 +68,7 @@ class JobQuery(BaseModel):
     tenant: Name | None = None
     tag: Name | None = None
     batch: Name | None = None
+    queue: Name | None = None
     end: LineClass | None = Field(default=None, description="How they ended: done, before they were, or not at all.")
     limit: int = Field(default=50, ge=1, le=200)
     cursor: str | None = Field(default=None, max_length=4000)

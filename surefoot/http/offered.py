@@ -27,6 +27,11 @@ class Offered:
         await self._look_again()
         return list(self._app.agents)
 
+    async def queues(self) -> Sequence[str]:
+        """The named queues of the app, in its order."""
+        await self._look_again()
+        return list(self._app.queues)
+
     async def check(self, agent: str) -> None:
         """Raises `Refusal` if the app has no agent of this name."""
         await self._look_again()

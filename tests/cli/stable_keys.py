@@ -6,7 +6,9 @@ JOB = {
     "tenant", "tags", "parent", "root", "lent", "children",
 }  # fmt: skip
 
-ROW = {"job", "agent", "state", "status", "started_at", "ended_at", "problem", "tenant", "tags", "parent", "root"}
+ROW = {
+    "job", "agent", "state", "status", "started_at", "ended_at", "problem", "tenant", "tags", "parent", "root", "queue",
+}  # fmt: skip
 
 CALL = {
     "job", "call", "kind", "agent", "tool", "arguments", "digest", "preview", "why", "asked_at", "expires_at",

@@ -19,9 +19,10 @@ NEEDS = {
     "view": {
         "GET /", "GET /inbox", "GET /inbox/card", "GET /inbox/read", "GET /inbox/became", "GET /inbox/whole",
         "GET /jobs", "GET /jobs/{job}", "GET /batches", "GET /batches/{batch}", "GET /saying", "POST /logout",
+        "GET /queues", "GET /queues/{queue}", "GET /schedules", "GET /schedules/{schedule}",
     },
     "submit": {"GET /new", "POST /new", "POST /tell/{what}", "GET /new-batch", "POST /new-batch",
-        "POST /batch-words/{what}",},
+        "POST /batch-words/{what}", "POST /queue-words/{what}", "POST /schedule-words/{what}",},
     "approve": {
         "GET /inbox/edit", "POST /inbox/edit", "POST /inbox/review", "GET /inbox/grant", "POST /inbox/rule",
         "POST /inbox/decide", "POST /inbox/resolve",
