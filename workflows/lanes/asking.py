@@ -4,7 +4,6 @@ The first answer wins. Both are charged: one that comes when its turn is given u
 """
 
 import asyncio
-from contextlib import suppress
 from datetime import timedelta
 
 from temporalio import workflow
@@ -106,13 +105,9 @@ class LaneAsking:
         batched = self._state.batched
         assert batched is not None
         self._state.batched = batched.model_copy(update={"outside": True})
-        self._allowance.stop_clock(workflow.now())
         try:
-            pause = min(timedelta(seconds=seconds), LONGEST_PAUSE, max(batched.until - workflow.now(), timedelta(0)))
-            with suppress(TimeoutError):
-                await workflow.wait_condition(self._is_over, timeout=pause)
+            await self._stand_still(min(timedelta(seconds=seconds), LONGEST_PAUSE, batched.until - workflow.now()))
         finally:
-            self._allowance.start_clock(workflow.now())
             self._state.batched = batched
         return not self._is_over() and workflow.now() < batched.until
 
@@ -124,15 +119,23 @@ class LaneAsking:
         """Until there is an answer, or the time is over, or somebody stops the job. The clock stands still."""
         batched = self._state.batched
         assert batched is not None
-        self._allowance.stop_clock(workflow.now())
         self._desk.show()
-        try:
-            left = max(batched.until - workflow.now(), timedelta(0))
-            await workflow.wait_condition(self._is_over, timeout=left)
-        except TimeoutError:
+        if not await self._stand_still(batched.until - workflow.now()):
             workflow.logger.info("turn %d was not answered in its provider batch in time", batched.turn)
-        finally:
+
+    async def _stand_still(self, most: timedelta) -> bool:
+        """Wait for so long, while the clock stands still; whether there is nothing to wait for any more."""
+        self._allowance.stop_clock(workflow.now())
+        try:
+            await workflow.wait_condition(self._is_over, timeout=max(most, timedelta(0)))
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
             self._allowance.start_clock(workflow.now())
+            raise
+        # Not in a `finally`: when a worker gives a job up its coroutines are closed where no workflow has a clock.
+        self._allowance.start_clock(workflow.now())
+        return self._is_over()
 
     def _end_of_wait(self) -> LaneReply | None:
         """What came, if anything; what comes from now on is late."""
