@@ -9,11 +9,10 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Literal
 
 from pydantic import Field, JsonValue
-from temporalio.client import Client as Temporal
 
 from activities.batches.jobs import job_id
-from activities.batches.lines import read_part
 from surefoot.batches.batch import Batch
+from surefoot.batches.lines import lines_of
 from surefoot.ends import fetch_end
 from surefoot.errors import JobRunning, NoSuchJob
 from workflows.batches.contracts import BatchLine, BatchState, PartRef
@@ -50,12 +49,15 @@ class BatchResult(Record):
 
 
 async def results(batch: Batch, *, whole: bool = False) -> AsyncIterator[BatchResult]:
-    """What became of the lines whose jobs have ended or are forgotten; with `whole` all lines, those too that go on."""
+    """What became of the lines whose jobs have ended or are forgotten; with `whole` all lines, those too that go on.
+
+    Raises `NoSuchBatch` if the server has the batch no more, or its lines.
+    """
     state = await batch.state()
-    latest = await _latest(batch.temporal, state)
+    latest = await _latest(batch, state)
     reading: deque[asyncio.Task[BatchResult]] = deque()
     try:
-        async for place, first in _placed(_lines(batch.temporal, first_parts(state))):
+        async for place, first in _placed(lines_of(batch, first_parts(state))):
             at, line = latest.get(first.number, (place, first))
             reading.append(asyncio.create_task(_result(batch, line, state, begun=at < state.begun)))
             if len(reading) >= READ_AT_ONCE and _wanted(found := await reading.popleft(), whole):
@@ -86,10 +88,10 @@ def _firsts(state: BatchState) -> int:
     return len(state.parts)
 
 
-async def _latest(temporal: Temporal, state: BatchState) -> dict[int, tuple[int, BatchLine]]:
+async def _latest(batch: Batch, state: BatchState) -> dict[int, tuple[int, BatchLine]]:
     """The last attempt at each line that was tried again, with its place in the batch's order."""
     firsts = sum(part.lines for part in first_parts(state))
-    again = _placed(_lines(temporal, retried_parts(state)), firsts)
+    again = _placed(lines_of(batch, retried_parts(state)), firsts)
     return {line.number: (place, line) async for place, line in again}
 
 
@@ -98,12 +100,6 @@ async def _placed(lines: AsyncIterator[BatchLine], start: int = 0) -> AsyncItera
     async for line in lines:
         yield place, line
         place += 1
-
-
-async def _lines(temporal: Temporal, parts: Sequence[PartRef]) -> AsyncIterator[BatchLine]:
-    for part in parts:
-        for line in await read_part(temporal, part.id):
-            yield line
 
 
 def _wanted(result: BatchResult, whole: bool) -> bool:

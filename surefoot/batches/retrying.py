@@ -16,9 +16,8 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from activities.batches.jobs import ENDED, class_of, job_id, jobs_of
-from activities.batches.lines import read_part
 from surefoot.batches.batch import Batch
-from surefoot.batches.results import first_parts, retried_parts
+from surefoot.batches.lines import keep_lines, lines_of
 from surefoot.batches.submitting import put_part, put_parts
 from surefoot.describing import describe
 from surefoot.errors import JobEnded, NoSuchJob, WrongValue
@@ -73,12 +72,11 @@ async def _chosen(
     ends = await _ends(batch)
     latest: dict[int, BatchLine] = {}
     begun, place = set[int](), 0
-    for part in (*first_parts(state), *retried_parts(state)):
-        for line in await read_part(batch.temporal, part.id):
-            if line.number in latest or custom_ids is None or line.custom_id in custom_ids:
-                latest[line.number] = line
-                (begun.add if place < state.begun else begun.discard)(line.number)
-            place += 1
+    async for line in lines_of(batch, state.parts):
+        if line.number in latest or custom_ids is None or line.custom_id in custom_ids:
+            latest[line.number] = line
+            (begun.add if place < state.begun else begun.discard)(line.number)
+        place += 1
     found = [Again(line, ends.get(job_id(batch.id, line))) for line in latest.values()]
     # A batch tells how many have begun when a step of it ends: the server may know of ends before.
     found = [each for each in found if each.ended or each.line.number in begun]
@@ -132,6 +130,7 @@ async def _send(batch: Batch, state: BatchState, chosen: list[Again]) -> bool:
     if not await _heard(batch, word):
         state = await batch.state()
         if word.seen == len(state.retries):
+            await keep_lines(batch, state.parts, queue)
             with suppress(WorkflowAlreadyStartedError):
                 await _start_again(batch, state, word, queue)
     return word.id in (await batch.state()).retries

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client as Temporal
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -22,6 +20,7 @@ from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import submit
 from surefoot.client import Client
 from surefoot.errors import BatchEnded, BatchGivenUp, JobConflict, NoSuchBatch, WrongValue
+from tests.batches.forgetting import forget
 from tests.conftest import Host
 from tests.waiting import Flag, until
 from workflows.batches.contracts import BatchLine, BatchOrder, Budget
@@ -300,18 +299,11 @@ async def test_retries_at_once_of_a_batch_that_has_ended_are_all_done(host: Host
     assert [(row.attempt, row.answer) for row in found] == [(2, "better")] * 4
 
 
-async def deleted(client: Client, job: str) -> None:
-    """Let the server forget a job."""
-    which = WorkflowExecution(workflow_id=job)
-    request = DeleteWorkflowExecutionRequest(namespace=client.temporal.namespace, workflow_execution=which)
-    await client.temporal.workflow_service.delete_workflow_execution(request)
-
-
 async def test_a_line_whose_job_was_deleted_is_told_as_such_and_may_be_tried_again(host: Host) -> None:
     async with host(WORKER) as client:
         batch = await submitted(client, "deleted", lines(3))
         assert (await ended(batch)).done == 3
-        await deleted(client, "deleted-000002")
+        await forget(client.temporal, "deleted-000002")
         view = await until(batch.view, lambda view: view.forgotten == 1)
         assert (view.state, view.done, view.queued, view.running, view.failed) == ("ended", 2, 0, 0, 0)
         found = await until(lambda: rows(results(batch)), lambda found: found[1].state == "forgotten")
@@ -344,7 +336,7 @@ async def test_a_job_that_was_deleted_while_its_batch_waits_for_people_is_not_qu
     async with host(agent) as client:
         batch = await submitted(client, "missing", lines(3))
         await until(batch.view, lambda view: view.state == "waiting" and view.waiting == 3)
-        await deleted(client, "missing-000002")
+        await forget(client.temporal, "missing-000002")
         view = await until(batch.view, lambda view: view.forgotten == 1)
         assert (view.state, view.waiting, view.queued, view.running) == ("waiting", 2, 0, 0)
         assert [row.state for row in await rows(results(batch, whole=True))] == ["running", "forgotten", "running"]

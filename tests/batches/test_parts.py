@@ -11,8 +11,11 @@ from activities.providers.script import Script
 from activities.tools.tool import tool
 from surefoot.batches.batch import Batch
 from surefoot.batches.results import results
+from surefoot.batches.retrying import retry
 from surefoot.batches.submitting import put_parts, submit
 from surefoot.client import Client
+from surefoot.errors import NoSuchBatch
+from tests.batches.forgetting import forget
 from tests.conftest import Host
 from tests.replaying import assert_replays
 from tests.waiting import until
@@ -108,3 +111,42 @@ async def test_lines_that_name_no_batch_wait_until_they_are_released(host: Host,
 
     assert not any(event.HasField("timer_started_event_attributes") for event in history.events)
     assert not any(event.HasField("marker_recorded_event_attributes") for event in history.events)
+
+
+async def test_a_batch_that_runs_again_keeps_its_lines_until_it_has_ended_again(host: Host) -> None:
+    late = BatchLine(number=4, custom_id="id-4", input="pay", agent="payer")
+    part, again = PART.format("kept-on"), "kept-on/retry-0.0/0000"
+    async with host(WORKER) as client:
+        order = BatchOrder(agent="worker")
+        await submit(client.temporal, client.task_queue, [*lines(3), late], order, id="kept-on", digest="digest")
+        batch = client.batches["kept-on"]
+        view = await until(batch.view, lambda view: view.state == "ended")
+        assert (view.done, view.failed) == (3, 1)
+        await stands(client.temporal, part, WorkflowExecutionStatus.COMPLETED)
+    async with host(WORKER, Agent("payer", PAYER.model, tools=[pay])) as client:
+        assert await retry(batch) == 1
+        await until(batch.view, lambda view: view.waiting == 1)
+        for each in (part, again):
+            await stands(client.temporal, each, WorkflowExecutionStatus.RUNNING)
+        job = client.job("kept-on-000004-2")
+        (pending,) = await job.all_pending()
+        await job.approve(pending.call, by="ann")
+        view = await until(batch.view, lambda view: view.state == "ended")
+        for each in (part, again):
+            await stands(client.temporal, each, WorkflowExecutionStatus.COMPLETED)
+        found = [row.status async for row in results(batch)]
+
+    assert (view.done, view.failed) == (4, 0)
+    assert found == ["complete"] * 4
+
+
+async def test_a_batch_whose_lines_the_server_has_no_more_says_so(host: Host) -> None:
+    async with host(WORKER) as client:
+        batch = await submitted(client, "lost")
+        await until(batch.view, lambda view: view.state == "ended")
+        await forget(client.temporal, PART.format("lost"))
+        for word in (anext(results(batch)), retry(batch)):
+            with pytest.raises(
+                NoSuchBatch, match=r"lines of batch lost no more \(lost/digest/0000 is gone\).*another id"
+            ):
+                await word
