@@ -126,6 +126,7 @@ SCRIPTS: dict[str, Sequence[dict[str, object]]] = {
     "novelist": [calls(call("read_page", number=number), text="I read. " * 60) for number in range(9)] + [DONE, DONE],
     "hasty": [calls(call("save_soon", key="a"), call("save_by_board", key="b")), DONE],
     "rated": [{"error": {"kind": "RateLimited", "message": "slow down", "delay": 0.1, "times": 1}, "text": "done"}],
+    "measured": [{**DONE, "usage": {"input_tokens": 500, "output_tokens": 0}}],
     "dear": [{**DONE, "seconds": 0.5, "usage": {"input_tokens": 100, "output_tokens": 0}}],
     "vague": [{"text": "five euros"}, {"text": '{"euros": 5}'}],
 }  # fmt: skip
@@ -141,6 +142,8 @@ DESK = desk(Path(os.devnull), trusted=True, read_only=["fail"])
 
 RATE = Rate("brisk", requests_per_minute=6000)
 """The rate of one agent, whose provider refuses its first call."""
+
+TOKEN_RATE = Rate("measured", tokens_per_minute=600_000)
 
 
 def app() -> App:
@@ -159,7 +162,7 @@ def agents() -> list[Agent]:
             notify=[HOOK] if name == "teller" else [],
             mcp=[DESK] if name == "caller" else [],
             compact_at=1800 if name == "novelist" else None,
-            rate=RATE if name == "rated" else None,
+            rate={"rated": RATE, "measured": TOKEN_RATE}.get(name),
         )
         for name, replies in SCRIPTS.items()
     ]

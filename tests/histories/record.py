@@ -22,12 +22,12 @@ from temporalio.testing import WorkflowEnvironment
 
 from activities.payloads import data_converter
 from surefoot import __version__
+from tests.histories.recorded import FOLDER
 from tests.histories.scenario import Scenario, played
 from tests.histories.scenarios import SCENARIOS
 from workflows.labels import WORKFLOW
 from workflows.showing import ATTRIBUTES
 
-FOLDER = Path(__file__).parent
 TEMPORAL = Path(sys.executable).with_name("temporal")
 IDENTITY = "recorder"
 """Instead of the process id and the name of the machine that a client has by default."""

@@ -14,12 +14,12 @@ from activities.mcp.server import Env, McpServer
 from activities.providers.scripted import Script
 from surefoot.client import Client
 from tests.conftest import Host
+from tests.histories.recorded import payload_texts
 from tests.mcp_servers.declared import calls as called
 from tests.mcp_servers.declared import desk, lines
 from tests.waiting import until
 from tests.workflows.gated import call, ended, results, started
 from tests.workflows.scripting import calls, watched
-from tests.workflows.test_replay import payload_texts
 from workflows.contracts import GrantTerms, Outcome, Resolution, Result
 
 DONE: dict[str, object] = {"text": "done", "repeat": True}

@@ -1,100 +1,31 @@
 """Histories of real runs replay on the current code; what they do not survive is seen before running jobs meet it."""
 
-import importlib
 import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from temporalio import workflow
-from temporalio.api.common.v1 import Payload
 from temporalio.client import Client as Temporal
 from temporalio.client import WorkflowHistory
-from temporalio.worker import Replayer
 
-from activities.payloads import data_converter
-from activities.sandbox import Sandbox
 from tests.conftest import Host
 from tests.histories import record
 from tests.histories.cast import agents
+from tests.histories.recorded import FOLDER, RECORDED, history, read, recorded, replay
 from tests.histories.scenario import Scenario, played, waits
 from tests.histories.scenarios import SCENARIOS
 from tests.waiting import until
-from worker import WORKFLOWS
-from workflows import calls, words
+from workflows import words
 from workflows.calls import Calls
 from workflows.contracts import CallState
 from workflows.lanes.provider_batch import ProviderBatch
 from workflows.pace import Pace
 
-RECORDED = sorted(record.FOLDER.glob("*.json"))
-WORKFLOW_CODE = Path(calls.__file__).parent
-MOST_BYTES = 60_000
-MACHINE = re.compile(r"/(home|root|usr|tmp|var|work|Users)/|site-packages|\d+@\w+")
-"""What a file of this machine, or a worker's default name, looks like."""
-
-
-def recorded(path: Path) -> WorkflowHistory:
-    text = path.read_text(encoding="utf-8")
-    # The ids of a job's children are made of its own.
-    began = json.loads(text)["events"][0]["workflowExecutionStartedEventAttributes"]
-    return WorkflowHistory.from_json(began["workflowId"], text)
-
-
-def history(name: str) -> WorkflowHistory:
-    (path,) = record.FOLDER.glob(f"{name}-0.1.0.json")
-    return recorded(path)
-
-
-async def replay(*histories: WorkflowHistory) -> None:
-    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=Sandbox(), data_converter=data_converter({}))
-    for each in histories:
-        await replayer.replay_workflow(each)
-
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 async def test_a_recorded_history_replays(path: Path) -> None:
     await replay(recorded(path))
-
-
-def test_every_scenario_is_recorded() -> None:
-    names = {re.sub(r"(-run\d+)?-\d+\.\d+\.\d+$", "", path.stem) for path in RECORDED}
-
-    assert names >= {scenario.name for scenario in SCENARIOS}
-
-
-def test_every_workflow_is_recorded() -> None:
-    types = {
-        recorded(path).events[0].workflow_execution_started_event_attributes.workflow_type.name for path in RECORDED
-    }
-
-    assert types == {workflow._Definition.must_from_class(each).name for each in WORKFLOWS}
-
-
-async def test_every_patch_is_recorded_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, set[bool]] = {}
-    patched = workflow.patched
-
-    def noted(id: str) -> bool:
-        taken.setdefault(id, set()).add(answer := patched(id))
-        return answer
-
-    monkeypatch.setattr(workflow, "patched", noted)
-    await replay(*map(recorded, RECORDED))
-
-    assert taken == {id: {True, False} for id in patches()}
-
-
-def patches() -> set[str]:
-    """The ids of all patches in workflow code, each of which is a constant of its module."""
-    found: set[str] = set()
-    for path in WORKFLOW_CODE.rglob("*.py"):
-        for name in re.findall(r"\bpatched\((\w+)\)", path.read_text(encoding="utf-8")):
-            module = ".".join(path.relative_to(WORKFLOW_CODE.parent).with_suffix("").parts)
-            found.add(getattr(importlib.import_module(module), name))
-    return found
 
 
 # --- the check can fail
@@ -166,7 +97,7 @@ def raised(value: Any, first: int, by: int) -> Any:
 async def test_a_provider_batch_that_began_before_there_were_webhooks_takes_no_notice_of_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    document = with_a_look(read(record.FOLDER / "half-price-lane2-0.1.0.json")[1])
+    document = with_a_look(read(FOLDER / "half-price-lane2-0.1.0.json")[1])
     told = WorkflowHistory.from_json("lane/told", json.dumps(document))
 
     await replay(told)
@@ -175,59 +106,6 @@ async def test_a_provider_batch_that_began_before_there_were_webhooks_takes_no_n
     monkeypatch.setattr(ProviderBatch, "_paused", lambda self, seconds, *, deaf: pause(self, seconds, deaf=False))
     with pytest.raises(RuntimeError, match="Fatal error in workflow machines: TimerMachine"):
         await replay(told)
-
-
-# --- what may be published
-
-
-def texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        if isinstance(value.get("data"), str) and "metadata" in value:
-            yield from (str(item) for item in value["metadata"].values())
-            return
-        for item in value.values():
-            yield from texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from texts(item)
-    elif isinstance(value, str):
-        yield value
-
-
-async def payload_texts(found: WorkflowHistory) -> list[str]:
-    payloads = [payload for event in found.events for payload in _payloads(event)]
-    codec = data_converter({}).payload_codec
-    assert codec is not None
-    return [payload.data.decode() for payload in await codec.decode(payloads)]
-
-
-def _payloads(message: Any) -> Iterator[Payload]:
-    if isinstance(message, Payload):
-        yield message
-        return
-    for descriptor, value in message.ListFields():
-        if descriptor.message_type is None:
-            continue
-        if descriptor.message_type.GetOptions().map_entry:
-            parts = [item for item in value.values() if hasattr(item, "ListFields")]
-        else:
-            parts = list(value) if descriptor.is_repeated else [value]
-        for part in parts:
-            yield from _payloads(part)
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-async def test_a_recorded_history_is_small_and_names_no_machine(path: Path) -> None:
-    size, document = read(path)
-    inside = await payload_texts(recorded(path))
-
-    assert size <= MOST_BYTES
-    assert inside
-    assert [text for text in [*texts(document), *inside] if MACHINE.search(text)] == []
-
-
-def read(path: Path) -> tuple[int, Any]:
-    return path.stat().st_size, json.loads(path.read_text(encoding="utf-8"))
 
 
 # --- played now

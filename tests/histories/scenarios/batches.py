@@ -62,6 +62,19 @@ async def batch_cancelled(client: Client) -> Batch:
 
 
 @scenario()
+async def batch_terminated(client: Client) -> Batch:
+    """Its lines are looked after by themselves: while it runs they stay, and when it is gone they go."""
+    with patch("workflows.batches.part.UNHEARD", timedelta(seconds=0.2)):
+        found = await _batch(client, "writer")
+        part = client.temporal.get_workflow_handle((await found.state()).parts[0].id)
+        await until(part.describe, lambda seen: seen.history_length > 12)
+        await found.handle().terminate()
+        await part.result()
+    await client.job(f"{found.id}-000001").cancel()
+    return found
+
+
+@scenario()
 async def batch_of_a_tenant(client: Client) -> Batch:
     """Held when the tenant's budget is spent; it goes on by itself when a new day begins, some seconds later."""
     start = datetime.now(UTC)

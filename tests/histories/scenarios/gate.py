@@ -1,6 +1,7 @@
 """Calls that wait for people: decided in each way, late and early, told to webhooks."""
 
 import dataclasses
+from functools import partial
 
 from surefoot.client import Client
 from surefoot.job import Job
@@ -73,6 +74,21 @@ async def continue_as_new_while_waiting(client: Client) -> Job:
     for decision in words:
         await job.decide(decision)
     return await ended(job)
+
+
+@scenario()
+async def unknown_outcome_by_signal(client: Client) -> Job:
+    job = await client.start("sender", "send all")
+    handle = client.temporal.get_workflow_handle(job.id)
+    for call in ("c1-1", "c1-2", "c1-3"):
+        await until(partial(_asked, job), [call].__eq__)
+        await handle.signal("resolve", Resolution(call=call, choice="happened", result="sent", by="ann"))
+    return await ended(job)
+
+
+async def _asked(job: Job) -> list[str]:
+    """The calls that wait for people."""
+    return [each.call for each in (await job.view()).pending]
 
 
 @scenario()

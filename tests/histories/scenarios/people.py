@@ -1,8 +1,10 @@
 """What people do to jobs: reply, steer, pause, stop, cancel."""
 
+import dataclasses
+
 from surefoot.client import Client
 from surefoot.job import Job
-from tests.histories.scenario import ended, scenario, waits
+from tests.histories.scenario import QUICK, ended, scenario, waits
 from tests.waiting import until
 from workflows.contracts import Limits
 
@@ -11,6 +13,14 @@ from workflows.contracts import Limits
 async def reply(client: Client) -> Job:
     job = await ended(await client.start("plodder", "go", limits=Limits(rounds=1)))
     await client.reply(job.id, "yes, go on", limits=Limits(rounds=2))
+    return await ended(job)
+
+
+@scenario(dataclasses.replace(QUICK, adopt_seconds=0.0))
+async def reply_much_later(client: Client) -> Job:
+    """So long after the job's end that the server is about to forget it: all that was said is recorded anew."""
+    job = await ended(await client.start("answerer", "go"))
+    await client.reply(job.id, "and on")
     return await ended(job)
 
 
