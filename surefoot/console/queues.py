@@ -24,7 +24,7 @@ from surefoot.console.pages import (
 from surefoot.console.rendering import queue_url
 from surefoot.http.paths import QUEUE
 from surefoot.http.problems import Refusal, invalid_request
-from surefoot.http.requests import SetQueue
+from surefoot.http.schedule_requests import SetQueue
 from surefoot.queues import NamedQueue
 
 Tell = Callable[[NamedQueue, Form, str], Awaitable[object]]

@@ -8,7 +8,7 @@ from surefoot.http.answers import QueueList, QueueRef
 from surefoot.http.jobs import Jobs, Submitter, Viewer, client_of
 from surefoot.http.paths import QUEUE
 from surefoot.http.problems import PROBLEMS
-from surefoot.http.requests import PauseQueue, SetQueue
+from surefoot.http.schedule_requests import PauseQueue, SetQueue
 from surefoot.queues import NamedQueue, QueueView
 
 router = APIRouter(prefix="/queues", tags=["queues"], responses=PROBLEMS)

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from surefoot.http.jobs import Agents, Jobs, Submitter, Viewer, client_of
 from surefoot.http.paths import SCHEDULE
 from surefoot.http.problems import PROBLEMS
-from surefoot.http.requests import ChangeSchedule, NewSchedule, PauseSchedule, limits_of
+from surefoot.http.requests import limits_of
+from surefoot.http.schedule_requests import ChangeSchedule, NewSchedule, PauseSchedule
 from surefoot.schedules import Schedule, ScheduleView, Terms
 
 router = APIRouter(prefix="/schedules", tags=["schedules"], responses=PROBLEMS)

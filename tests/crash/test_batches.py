@@ -15,10 +15,12 @@ pytestmark = pytest.mark.crash
 DEPLOYS = 10
 
 
-async def submitted(client: Client, count: int, *, agent: str = "reader", concurrency: int = 4) -> Batch:
+async def submitted(
+    client: Client, count: int, *, agent: str = "reader", concurrency: int = 4, queue: str | None = None
+) -> Batch:
     lines = [BatchLine(number=n, custom_id=f"id-{n}", input="go") for n in range(1, count + 1)]
     batch = f"{client.task_queue}-batch"
-    order = BatchOrder(agent=agent)
+    order = BatchOrder(agent=agent, queue=queue)
     await submit(client.temporal, client.task_queue, lines, order, id=batch, digest="", concurrency=concurrency)
     return Batch(client.temporal, batch)
 
@@ -48,6 +50,25 @@ async def test_a_worker_killed_with_the_only_place_in_its_hands_loses_no_line(wo
     view = await ended(batch)
 
     assert (view.done, view.queued, view.spent.jobs) == (5, 0, 5)
+    assert workers.effects() == ["read a"] * 5
+    await all_done_once(client, batch, 5)
+
+
+async def test_a_worker_killed_with_the_only_place_of_a_queue_blocks_nobody_there(
+    workers: Workers, client: Client
+) -> None:
+    workers.stop("begin-a", 2)
+    worker = await workers.start()
+    batch = await submitted(client, 5, queue="narrow")
+    await workers.reached("begin-a", 2)
+    await until(batch.view, lambda view: (view.done, view.running, view.in_queue) == (1, 1, 3))
+    await worker.kill()
+    workers.let_go("begin-a")
+    await workers.start()
+    view = await ended(batch)
+    queue = await until(client.queues["narrow"].view, lambda seen: seen.running == 0)
+
+    assert (view.done, view.queued, queue.queued) == (5, 0, 0)
     assert workers.effects() == ["read a"] * 5
     await all_done_once(client, batch, 5)
 

@@ -19,6 +19,7 @@ from activities.policy import ask_if
 from activities.providers.protocol import ModelRequest
 from activities.providers.script import position as position_of
 from activities.providers.scripted import Script
+from activities.queues.queue import Queue
 from activities.tools.context import ToolContext
 from activities.tools.tool import tool
 
@@ -172,3 +173,4 @@ agents = [
     agent("closer", [call("close_streams")], [call("stumble")]),
     Agent("teller", Script([{"text": "done"}]), notify=[Webhook(os.environ.get("CRASH_HOOK", "http://127.0.0.1:9"))]),
 ]
+queue = Queue("narrow", concurrency=1)
