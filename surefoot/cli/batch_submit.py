@@ -16,7 +16,7 @@ from surefoot.batches.files import NO_AGENT
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch
 from surefoot.cli.documents import emit
-from surefoot.cli.models import check_agents, check_queue
+from surefoot.cli.models import check_agents
 from surefoot.cli.output import say
 from surefoot.cli.run_options import checked_id, limits_from
 from surefoot.cli.session import app_option, app_path, json_option, load, session
@@ -118,9 +118,7 @@ def submit(
             _tell_bad(found.bad, found.bad_count)
             starts = not only_check and (skip_bad or not found.bad)
             settings = read_settings(app=app_path(app))
-            _check_agents(found, agent, model, settings, starts)
-            if settings.embedded and settings.app is not None:
-                check_queue(settings, queue)
+            _check_app(found, agent, model, queue, settings, starts)
             if not starts:
                 sys.exit(_checked(found, agent, only_check, as_json))
             exits.run(work(found))
@@ -133,17 +131,21 @@ def _tell_bad(bad: list[BadLine], count: int) -> None:
         say(f"… and {count - SHOWN:,} more lines that can't be jobs")
 
 
-def _check_agents(found: Checked, agent: str | None, model: str | None, settings: Settings, starts: bool) -> None:
-    """Refuse agents that the app does not have; if the batch `starts`, all that its jobs could not be done without."""
+def _check_app(
+    found: Checked, agent: str | None, model: str | None, queue: str | None, settings: Settings, starts: bool
+) -> None:
+    """Refuse agents and queues that the app does not have; if it `starts`, all that its jobs can't be done without."""
     names = sorted({*found.agents, *([agent] if agent else [])})
     if not settings.embedded:
         return
     if starts:
-        check_agents(settings, names, model)
+        check_agents(settings, names, model, queue)
     elif settings.app is not None:
         app = load(settings.app)
         for name in names:
             app.agent(name)
+        if queue is not None:
+            app.queue(queue)
 
 
 def _checked(found: Checked, agent: str | None, only_check: bool, as_json: bool) -> int:

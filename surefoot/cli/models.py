@@ -42,24 +42,25 @@ def check_key(model: str | Script) -> None:
         )
 
 
-def check_agent(settings: Settings, agent: str, model: str | None) -> None:
+def check_agent(settings: Settings, agent: str, model: str | None, queue: str | None = None) -> None:
     """As `check_agents`, for one."""
-    check_agents(settings, [agent], model)
+    check_agents(settings, [agent], model, queue)
 
 
-def check_queue(settings: Settings, queue: str | None) -> None:
-    """Whether the app has this queue, if one is named. Raises `DefinitionError`."""
-    if queue is not None:
-        load(needs_app(settings)).queue(queue)
+def check_queue(settings: Settings, queue: str) -> None:
+    """Whether the app has this queue. Raises `DefinitionError`."""
+    load(needs_app(settings)).queue(queue)
 
 
-def check_agents(settings: Settings, agents: Iterable[str], model: str | None) -> None:
-    """What jobs of these agents, perhaps on another `model`, need of the app and of this process's environment.
+def check_agents(settings: Settings, agents: Iterable[str], model: str | None, queue: str | None = None) -> None:
+    """What jobs of these agents, perhaps on another `model` or in a `queue`, need of the app and of this environment.
 
     A worker that is up has its own environment. Raises `DefinitionError`, `UnknownAgent` and `click.UsageError`.
     """
     path = needs_app(settings)
     app = load(path)
+    if queue is not None:
+        app.queue(queue)
     needs_keys = not serves(settings, path)
     for named in [app.agent(agent) for agent in agents]:
         check_models(app, [model] if model is not None else named.models)

@@ -10,7 +10,7 @@ from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, job_document
 from surefoot.cli.follow import Approval, follow
-from surefoot.cli.models import check_agent, check_models, check_queue
+from surefoot.cli.models import check_agent, check_models
 from surefoot.cli.output import say, write
 from surefoot.cli.run_options import checked_id, following, input_from, limits_from, ranking
 from surefoot.cli.session import (
@@ -74,8 +74,7 @@ def run(
             delay = _delay(at, after)
             settings = read_settings(app=app_path(app))
             if settings.embedded:
-                check_agent(settings, agent, model)
-                check_queue(settings, queue)
+                check_agent(settings, agent, model, queue)
         message = input_from(input)
 
     async def work() -> int:

@@ -8,7 +8,7 @@ import click
 from surefoot.account import me
 from surefoot.cli import exits
 from surefoot.cli.documents import emit, plain
-from surefoot.cli.models import check_agent, check_queue
+from surefoot.cli.models import check_agent
 from surefoot.cli.output import say
 from surefoot.cli.run_options import checked_id, input_from, limits_from
 from surefoot.cli.schedule_options import scheduling
@@ -66,8 +66,7 @@ def create(
         terms = Terms(**{name: value for name, value in times.items() if value not in (None, ())})
         settings = read_settings(app=app_path(app))
         if settings.embedded:
-            check_agent(settings, agent, model)
-            check_queue(settings, queue)
+            check_agent(settings, agent, model, queue)
     message = input_from(input)
 
     async def work() -> None:

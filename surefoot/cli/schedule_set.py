@@ -72,10 +72,11 @@ def set_(
         async with session(app) as opened:
             found = opened.client.schedules[schedule_id]
             before = await found.view()
+            queue = changes.get("queue")
             if settings.embedded and (agent is not None or changes.get("model") is not None):
-                check_agent(settings, agent or before.agent, changes.get("model", before.model))
-            if settings.embedded:
-                check_queue(settings, changes.get("queue"))
+                check_agent(settings, agent or before.agent, changes.get("model", before.model), queue)
+            elif settings.embedded and queue is not None:
+                check_queue(settings, queue)
             await found.set(by=me(), **changes)
             view = await found.view()
         emit(plain(view)) if as_json else print_schedule(view)

@@ -33,7 +33,7 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 
 @router.get("")
 async def list_schedules(_: Viewer, client: Jobs, limit: Limit = 100) -> SchedulePage:
-    """All schedules; how often each fired, only the schedule itself tells."""
+    """All schedules, in no order."""
     return SchedulePage(schedules=await client.schedules.list(limit=limit))
 
 

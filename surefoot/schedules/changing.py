@@ -4,6 +4,7 @@ Temporal's client does not say which state of a schedule an update goes out from
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
@@ -15,6 +16,7 @@ from surefoot.errors import WrongValue
 from surefoot.schedules.order import Order, action_of, order_of, read_order
 from surefoot.schedules.reaching import reaching_schedule
 from surefoot.schedules.terms import Overlap, Terms
+from surefoot.texts import named
 from workflows.contracts import Limits
 
 OF_THE_JOB = ("agent", "message", "model", "tenant", "tags", "queue", "limits", "total")
@@ -55,7 +57,7 @@ async def change(temporal: Temporal, id: str, changes: Changes, by: str) -> None
     kept = order.note(print=note.print, changed=order.print())
     state = description.schedule.state
     if not state.paused:
-        state.note = f"changed by {by}"
+        state = replace(state, note=f"changed by {named(by)}")
     with reaching_schedule(id):
         wanted = await order.scheduled(temporal, id, action_of(description).task_queue, state, kept)
         await handle.update(_to(wanted))

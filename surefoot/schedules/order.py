@@ -123,7 +123,9 @@ async def read_order(temporal: Temporal, description: ScheduleDescription) -> tu
     note = await note_of(temporal, description)
     (start,) = await temporal.data_converter.decode(action.args, [JobStart])
     rank = action.priority
-    return Order(start, note.terms, rank.priority_key, rank.fairness_weight), note
+    # The server keeps weights with some seven digits: 0.1 comes back as 0.10000000149.
+    weight = None if rank.fairness_weight is None else float(f"{rank.fairness_weight:.6g}")
+    return Order(start, note.terms, rank.priority_key, weight), note
 
 
 async def note_of(temporal: Temporal, description: ScheduleDescription) -> ScheduleNote:

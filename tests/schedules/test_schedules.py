@@ -239,16 +239,17 @@ async def test_a_change_that_can_not_be_is_refused_and_changes_nothing(
             await made.set(by="Bo", **changes)
         view = await made.view()
 
-        assert (view.terms, view.agent, view.by) == (DAILY, "worker", "Ana")
+        assert (view.terms, view.agent, view.by, view.note) == (DAILY, "worker", "Ana", "created by Ana")
         assert view.next
 
 
 async def test_creating_a_changed_schedule_again_as_it_was_or_as_it_is_finds_it(host: Host) -> None:
     async with host(WORKER) as client:
-        made = await client.schedules.create("kept", "worker", "go", DAILY, by="Ana")
+        made = await client.schedules.create("kept", "worker", "go", DAILY, weight=0.1, by="Ana")
         await made.set(by="Bo", message="stop")
+        assert (await made.view()).weight == 0.1
         for message in ("go", "stop"):
-            again = await client.schedules.create("kept", "worker", message, DAILY)
+            again = await client.schedules.create("kept", "worker", message, DAILY, weight=0.1)
             assert (await again.view()).message == "stop"
         with pytest.raises(ScheduleConflict, match="delete it first, change it, or choose another id"):
             await client.schedules.create("kept", "worker", "wait", DAILY)
