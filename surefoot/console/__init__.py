@@ -16,6 +16,7 @@ from surefoot.console import (
     jobs,
     queues,
     saying,
+    schedule_forms,
     schedules,
     sign_in,
     telling,
@@ -26,6 +27,6 @@ def router() -> APIRouter:
     """All of the console's routes."""
     whole = APIRouter()
     of_jobs = (inbox, editing, deciding, decide_link, jobs, saying, telling)
-    for part in (assets, sign_in, *of_jobs, batches, batch_words, queues, schedules):
+    for part in (assets, sign_in, *of_jobs, batches, batch_words, queues, schedules, schedule_forms):
         whole.include_router(part.router)
     return whole

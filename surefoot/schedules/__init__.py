@@ -115,7 +115,7 @@ class Schedules:
         return ()
 
     async def list(self, *, limit: int = 100) -> list[ScheduleView]:
-        """The server's schedules of jobs."""
+        """The server's schedules of jobs, with the beginnings of their messages."""
         ids: list[str] = []
         with reaching_schedule("?"):
             async for each in await self._temporal.list_schedules():
@@ -131,7 +131,8 @@ class Schedules:
         async def view(id: str) -> ScheduleView | None:
             async with places:
                 with suppress(NoSuchSchedule):  # the list may be late
-                    return await self[id].view()
+                    found = await self[id].view()
+                    return found.model_copy(update={"message": found.message[: labels.MESSAGE_CHARS]})
             return None
 
         return [found for found in await asyncio.gather(*(view(id) for id in ids)) if found is not None]

@@ -15,7 +15,6 @@ from surefoot.schedules.changing import Changes, change
 from surefoot.schedules.order import action_of, read_order
 from surefoot.schedules.reaching import reaching_schedule
 from surefoot.schedules.terms import Terms
-from workflows import labels
 from workflows.contracts import Limits, Record
 
 SHOWN = 5
@@ -32,7 +31,7 @@ class Fired(Record):
 class ScheduleView(Record):
     """How a schedule stands. `missed` firings were too late to be made up for, `skipped` ones met a job that ran.
 
-    `by` is who made it, or changed it last.
+    `by` is who made it, or changed it last. Lists have the beginning of the message.
     """
 
     schedule: str
@@ -82,7 +81,7 @@ class Schedule:
         return ScheduleView(
             schedule=self.id,
             **job,
-            message=start.message[: labels.MESSAGE_CHARS],
+            message=start.message,
             terms=order.terms,
             priority=order.priority,
             weight=order.weight,

@@ -22,7 +22,8 @@ NEEDS = {
         "GET /queues", "GET /queues/{queue}", "GET /schedules", "GET /schedules/{schedule}",
     },
     "submit": {"GET /new", "POST /new", "POST /tell/{what}", "GET /new-batch", "POST /new-batch",
-        "POST /batch-words/{what}", "POST /queue-words/{what}", "POST /schedule-words/{what}",},
+        "POST /batch-words/{what}", "POST /queue-words/{what}", "POST /schedule-words/{what}",
+        "GET /new-schedule", "POST /new-schedule", "GET /change-schedule", "POST /change-schedule",},
     "approve": {
         "GET /inbox/edit", "POST /inbox/edit", "POST /inbox/review", "GET /inbox/grant", "POST /inbox/rule",
         "POST /inbox/decide", "POST /inbox/resolve",
