@@ -193,10 +193,11 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tend
     lines = standing(note, beat, counts, ended=ended)
     seconds = ((description.close_time or datetime.now(UTC)) - note.submitted).total_seconds()
     rate = 60 * counts.ended / seconds if counts.ended and seconds > 0 else None
-    left = lines.queued + lines.running + lines.batched
+    phase = _phase(ended, note, lines)
+    left = lines.running + lines.batched + (lines.queued if phase == "running" else lines.in_queue)
     return BatchView(
         batch=description.id,
-        state=_phase(ended, note, lines),
+        state=phase,
         lines=note.lines,
         **asdict(lines),
         concurrency=note.concurrency,
@@ -208,7 +209,7 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tend
         tenant=note.tenant,
         queue=note.queue,
         rate=round(rate, 1) if rate else None,
-        left_seconds=round(60 * left / rate) if rate and left and not ended else None,
+        left_seconds=round(60 * left / rate) if rate and left and phase in ("running", "ending") else None,
         submitted_at=note.submitted,
         ended_at=description.close_time,
     )

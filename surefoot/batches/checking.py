@@ -6,7 +6,7 @@ What is found good is spooled as it will be uploaded, so a file that can be read
 import hashlib
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,10 +44,20 @@ class Checked:
 
 
 @contextmanager
-def reading(file: str | Path, *, agent: str | None = None, template: str | None = None) -> Iterator[Checked]:
+def reading(
+    file: str | Path,
+    *,
+    agent: str | None = None,
+    template: str | None = None,
+    agents: Collection[str] | None = None,
+) -> Iterator[Checked]:
     """Read a file from its first line to its last; `-` is stdin. With a `template` it is CSV. Raises `WrongValue`."""
     with nullcontext(sys.stdin.buffer) if str(file) == "-" else open_batch(Path(file)) as opened:
-        lines = read_jsonl(opened, agent=agent) if template is None else read_csv(opened, template, agent=agent)
+        lines = (
+            read_jsonl(opened, agent=agent, agents=agents)
+            if template is None
+            else read_csv(opened, template, agent=agent, agents=agents)
+        )
         with checked(lines) as found:
             yield found
 

@@ -22,6 +22,7 @@ from surefoot.batches.submitting import put_part, put_parts
 from surefoot.describing import describe
 from surefoot.errors import JobEnded, NoSuchJob, WrongValue
 from surefoot.rpc import reaching
+from surefoot.texts import quoted
 from workflows import labels
 from workflows.batches.batch import again
 from workflows.batches.contracts import BatchLine, BatchLines, BatchRetry, BatchState, LineClass, PartRef
@@ -41,21 +42,27 @@ class Again(NamedTuple):
 async def retry(
     batch: Batch, kinds: Collection[LineClass] = ("failed", "incomplete"), custom_ids: Collection[str] | None = None
 ) -> int:
-    """Try lines again whose jobs ended in one of these ways, or those with these ids; how many there are.
+    """Try lines again whose jobs ended in one of these ways, or those with these ids; how many lines begin.
 
     Lines that no job could be started for have failed; a line whose job the server has no more is tried again by its id
     alone, since nobody knows what it did. A batch that has ended runs again; one that was cancelled goes on with what
-    it had not begun. Raises `WrongValue` for an id that the batch does not have, or whose job has not ended,
-    `BatchGivenUp` while its last jobs run.
+    it had not begun, which counts as well. Raises `WrongValue` for an id that the batch does not have, or whose job has
+    not ended, `BatchGivenUp` while its last jobs run.
     """
     while True:
         await batch.must_go_on()
         state = await batch.state()
         with reaching(batch.id):
             chosen = await _chosen(batch, state, kinds, custom_ids)
-            if not chosen or await _send(batch, state, chosen):
-                return len(chosen)
+            begin = len(chosen) + _left(state)
+            if not begin or await _send(batch, state, chosen):
+                return begin
         # Another retry came first, perhaps of some of these lines: choose again.
+
+
+def _left(state: BatchState) -> int:
+    """How many jobs a batch that was given up had not begun; they begin when it runs again."""
+    return state.ordered - state.begun if state.ending is not None else 0
 
 
 async def _ends(batch: Batch) -> dict[str, LineClass]:
@@ -82,7 +89,7 @@ async def _chosen(
     found = [each for each in found if each.ended or each.line.number in begun]
     if custom_ids is not None:
         found = [each for each in found if each.ended or await _is_gone(batch, each.line)]
-        _check(batch, custom_ids, latest.values(), {each.line.number for each in found})
+        _check(batch, state, custom_ids, latest.values(), {each.line.number for each in found})
     else:
         found = [each for each in found if (each.ended or _refused(state, each.line)) in kinds]
     return sorted(found, key=lambda each: each.line.number)
@@ -102,14 +109,24 @@ async def _is_gone(batch: Batch, line: BatchLine) -> bool:
     return False
 
 
-def _check(batch: Batch, custom_ids: Collection[str], lines: Collection[BatchLine], may_go: Collection[int]) -> None:
+def _check(
+    batch: Batch,
+    state: BatchState,
+    custom_ids: Collection[str],
+    lines: Collection[BatchLine],
+    may_go: Collection[int],
+) -> None:
     known = {line.custom_id for line in lines}
     if missing := sorted(set(custom_ids) - known):
         raise WrongValue(f"batch {batch.id} has no line with custom_id {', '.join(map(repr, missing[:SHOWN]))}")
     if open_ := [line.custom_id for line in lines if line.number not in may_go]:
-        raise WrongValue(
-            f"the jobs of {', '.join(map(repr, open_[:SHOWN]))} have not ended, so they can't be tried again yet"
-        )
+        named = ", ".join(map(repr, open_[:SHOWN]))
+        if _left(state):
+            raise WrongValue(
+                f"batch {batch.id} was given up before it began {named}: it goes on with all that it had not begun",
+                f" by: surefoot batch retry {quoted(batch.id)}",
+            )
+        raise WrongValue(f"the jobs of {named} have not ended, so they can't be tried again yet")
 
 
 async def _send(batch: Batch, state: BatchState, chosen: list[Again]) -> bool:

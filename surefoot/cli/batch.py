@@ -13,7 +13,7 @@ from surefoot.batches.retrying import retry as try_again
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch, opened_batch
 from surefoot.cli.batch_lanes import lanes
-from surefoot.cli.batch_pages import print_batch, print_batches
+from surefoot.cli.batch_pages import print_batch, print_batches, print_next
 from surefoot.cli.batch_submit import submit
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.output import say, write_json
@@ -68,7 +68,11 @@ def show(batch_id: str, app: str | None, as_json: bool) -> None:
     async def work() -> None:
         async with session(app) as opened:
             view = await opened.client.batches[batch_id].view()
-        emit(plain(view)) if as_json else print_batch(view)
+        if as_json:
+            emit(plain(view))
+            return
+        print_batch(view)
+        print_next(view)
 
     exits.run(work())
 
@@ -116,16 +120,19 @@ def results(batch_id: str, whole: bool, output: Path | None, app: str | None) ->
 def retry(
     batch_id: str, failed: bool, incomplete: bool, custom_ids: tuple[str, ...], app: str | None, as_json: bool
 ) -> None:
-    """Try lines again that failed or are incomplete; their earlier attempts are kept."""
+    """Try lines again that failed or are incomplete; their earlier attempts are kept.
+
+    A batch that was given up also goes on with the lines that it had not begun.
+    """
     kinds: list[Any] = [kind for kind, wanted in (("failed", failed), ("incomplete", incomplete)) if wanted]
 
     async def work() -> None:
         async with session(app) as opened:
             found = await opened_batch(opened, batch_id)
             count = await try_again(found, kinds or ("failed", "incomplete"), custom_ids or None)
-        emit({"batch": batch_id, "again": count}) if as_json else say(
-            f"{batch_id}: {counted(count, 'line')} to be tried again"
-        )
+        none = "none of its lines is to be tried again; name one that ended otherwise: --line CUSTOM_ID"
+        said = f"goes on with {counted(count, 'line')}" if count else none
+        emit({"batch": batch_id, "again": count}) if as_json else say(f"{batch_id}: {said}")
 
     exits.run(work())
 

@@ -6,7 +6,7 @@ from temporalio.client import WorkflowExecutionStatus
 
 from surefoot.batches import Batch
 from surefoot.cli import exits
-from surefoot.cli.batch_pages import Progress, print_batch
+from surefoot.cli.batch_pages import Progress, print_batch, print_next
 from surefoot.cli.documents import emit, plain
 from surefoot.cli.output import say
 from surefoot.cli.session import Session
@@ -36,11 +36,13 @@ async def follow_batch(batch: Batch, watched: bool, as_json: bool) -> int:
             say(f"\nbatch {batch.id} goes on; follow it again: surefoot batch watch {quoted(batch.id)}")
             raise
     emit(plain(view)) if as_json else print_batch(view)
+    if not as_json:
+        print_next(view)
     if not watched:
-        say(f"follow it with: surefoot batch watch {quoted(batch.id)}")
+        if view.state != "ended":
+            say(f"follow it with: surefoot batch watch {quoted(batch.id)}")
         return exits.COMPLETE
     if view.state == "waiting":
-        say("what is left waits for people: surefoot inbox")
         return exits.WAITING
     not_done = view.incomplete or view.queued or view.forgotten
     return exits.FAILED if view.failed else exits.NOT_DONE if not_done else exits.COMPLETE

@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from surefoot.batches import BatchView
+from surefoot.cli.output import say
 from surefoot.cli.pages import age, err, out, print_table
+from surefoot.texts import quoted
 from workflows.counting import counted
 
 KINDS = ("queued", "running", "waiting", "batched", "done", "incomplete", "failed", "forgotten")
@@ -31,9 +33,33 @@ def print_batch(view: BatchView) -> None:
     page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {counted(view.lines, 'line')}"))
     page.print(counts(view))
     if view.hold:
-        page.print(Text(f"held: {view.hold}; go on with: surefoot batch resume {view.batch}", "yellow"))
+        page.print(Text(held(view), "yellow"))
     page.print(Text(spent(view)))
     page.print(Text(f"{view.concurrency} at a time, submitted {age(view.submitted_at)} ago"))
+
+
+def held(view: BatchView) -> str:
+    """Why nothing more begins, and the command that changes it; where the budget is spent it takes another one."""
+    budget, used = view.budget, view.spent
+    more = " --budget-usd MORE" if budget.cost_usd is not None and used.cost_usd >= budget.cost_usd else ""
+    more += " --budget-tokens MORE" if budget.tokens is not None and used.tokens >= budget.tokens else ""
+    return f"held: {view.hold}; go on with: surefoot batch resume {quoted(view.batch)}{more}"
+
+
+def print_next(view: BatchView) -> None:
+    """What to do next with a batch that has ended, or waits for people."""
+    if view.state not in ("ended", "waiting"):
+        return
+    id = quoted(view.batch)
+    if view.waiting:
+        say("what is left waits for people: surefoot inbox")
+    if view.failed:
+        say(f"which failed: surefoot jobs --batch {id} --end failed")
+    if view.incomplete:
+        say(f"which are incomplete: surefoot jobs --batch {id} --end incomplete")
+    if view.state == "ended" and (view.failed or view.incomplete or view.queued):
+        say(f"try again what is not done: surefoot batch retry {id}")
+    say(f"results: surefoot batch results {id}")
 
 
 def print_batches(views: Sequence[BatchView]) -> None:
@@ -98,9 +124,9 @@ class Progress:
     def show(self, view: BatchView) -> None:
         if self._quiet:
             return
-        line = Text.assemble(counts(view), f"  ({spent(view)})")
+        line = Text.assemble(counts(view), f"  ({spent(view)})", (f"\n{held(view)}" if view.hold else "", "yellow"))
         if self._live:
             self._live.update(line, refresh=True)
-        elif (told := counts(view).plain) != self._last:
+        elif (told := f"{counts(view).plain} {view.hold}") != self._last:
             self._last = told
             err().print(line)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from activities.apps import App
 from surefoot.account import me
 from surefoot.batches import BadLine, Budget
 from surefoot.batches.checking import Checked, reading
@@ -16,10 +17,10 @@ from surefoot.batches.files import NO_AGENT
 from surefoot.cli import exits
 from surefoot.cli.batch_follow import follow_batch
 from surefoot.cli.documents import emit
-from surefoot.cli.models import check_agents
+from surefoot.cli.models import check_asking, check_models
 from surefoot.cli.output import say
 from surefoot.cli.run_options import checked_id, limits_from
-from surefoot.cli.session import app_option, app_path, json_option, load, session
+from surefoot.cli.session import app_option, app_path, json_option, load, needs_app, session
 from surefoot.cli.starting import Start
 from surefoot.settings import Settings, read_settings
 from surefoot.texts import marks
@@ -53,7 +54,12 @@ LANES = ("sync", "flex", "batch", "auto")
     show_default=True,
     help="How models are asked: at once, at OpenAI's flex tier, in provider batches at half price, or as is cheapest.",
 )
-@click.option("--within", type=click.FloatRange(0, min_open=True), metavar="HOURS", help="Then no batch is waited for.")
+@click.option(
+    "--within",
+    type=click.FloatRange(0, min_open=True),
+    metavar="HOURS",
+    help="Then jobs wait for no provider batch any more and ask at once, at the full price.",
+)
 @click.option("--queue", help="The jobs begin when this queue of the app file has places for them.")
 @click.option("--watch", "watched", is_flag=True, help="Follow it to its end.")
 @app_option
@@ -114,13 +120,17 @@ def submit(
     with exits.telling(), Start(id_).told():
         if file == "-" and sys.stdin.isatty():
             say("reading lines from this terminal; Ctrl-D ends them")
-        with reading(file, agent=agent, template=template) as found:
+        settings = read_settings(app=app_path(app))
+        checked_app = _checked_app(settings, agent, model, queue)
+        agents = checked_app.agents if checked_app is not None else None
+        with reading(file, agent=agent, template=template, agents=agents) as found:
             _tell_bad(found.bad, found.bad_count)
-            starts = not only_check and (skip_bad or not found.bad)
-            settings = read_settings(app=app_path(app))
-            _check_app(found, agent, model, queue, settings, starts)
-            if not starts:
+            if only_check or (found.bad and not skip_bad):
                 sys.exit(_checked(found, agent, only_check, as_json))
+            if settings.embedded:
+                needs_app(settings)
+            if checked_app is not None:
+                check_asking(settings, checked_app, sorted({*found.agents, *([agent] if agent else [])}), model)
             exits.run(work(found))
 
 
@@ -131,21 +141,18 @@ def _tell_bad(bad: list[BadLine], count: int) -> None:
         say(f"… and {count - SHOWN:,} more lines that can't be jobs")
 
 
-def _check_app(
-    found: Checked, agent: str | None, model: str | None, queue: str | None, settings: Settings, starts: bool
-) -> None:
-    """Refuse agents and queues that the app does not have; if it `starts`, all that its jobs can't be done without."""
-    names = sorted({*found.agents, *([agent] if agent else [])})
-    if not settings.embedded:
-        return
-    if starts:
-        check_agents(settings, names, model, queue)
-    elif settings.app is not None:
-        app = load(settings.app)
-        for name in names:
-            app.agent(name)
-        if queue is not None:
-            app.queue(queue)
+def _checked_app(settings: Settings, agent: str | None, model: str | None, queue: str | None) -> App | None:
+    """The app, which has all that is asked of it; None without an app file to look at."""
+    if not settings.embedded or settings.app is None:
+        return None
+    app = load(settings.app)
+    if agent is not None:
+        app.agent(agent)
+    if model is not None:
+        check_models(app, [model])
+    if queue is not None:
+        app.queue(queue)
+    return app
 
 
 def _checked(found: Checked, agent: str | None, only_check: bool, as_json: bool) -> int:
@@ -154,6 +161,8 @@ def _checked(found: Checked, agent: str | None, only_check: bool, as_json: bool)
     say(f"{counted(found.good, 'line')} can be jobs, {found.bad_count:,} can't; nothing was started")
     if agent is None and any(line.problem == NO_AGENT for line in found.bad):
         say("give all that name no agent one: --agent NAME")
+    if not found.good and any("Invalid JSON" in line.problem for line in found.bad):
+        say("is it JSONL? A file of rows needs --csv TEMPLATE, a compressed one a name that ends with .gz")
     if found.bad and not only_check:
         say("go on without the bad ones: --skip-bad")
     return exits.WRONG_USE if found.bad else exits.COMPLETE

@@ -52,6 +52,7 @@ def jobs(
     as_json: bool,
 ) -> None:
     """List jobs: those under way, then those that have ended, the last one first."""
+    chosen = any((agent, state, status, tenant, tag, batch, queue, end))
 
     async def work() -> None:
         try:
@@ -69,7 +70,7 @@ def jobs(
                 )
         except NoJobs:
             rows = []
-        emit([plain(row) for row in rows]) if as_json else print_jobs(rows)
+        emit([plain(row) for row in rows]) if as_json else print_jobs(rows, chosen=chosen)
 
     exits.run(work())
 

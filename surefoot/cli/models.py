@@ -57,11 +57,15 @@ def check_agents(settings: Settings, agents: Iterable[str], model: str | None, q
 
     A worker that is up has its own environment. Raises `DefinitionError`, `UnknownAgent` and `click.UsageError`.
     """
-    path = needs_app(settings)
-    app = load(path)
+    app = load(needs_app(settings))
     if queue is not None:
         app.queue(queue)
-    needs_keys = not serves(settings, path)
+    check_asking(settings, app, agents, model)
+
+
+def check_asking(settings: Settings, app: App, agents: Iterable[str], model: str | None) -> None:
+    """As `check_agents`, for an app that was loaded before."""
+    needs_keys = not serves(settings, needs_app(settings))
     for named in [app.agent(agent) for agent in agents]:
         check_models(app, [model] if model is not None else named.models)
         if needs_keys:

@@ -104,9 +104,11 @@ def print_table(table: Table) -> None:
     write("\n".join(line.rstrip() for line in rendered.get().splitlines()))
 
 
-def print_jobs(rows: Sequence[JobRow]) -> None:
+def print_jobs(rows: Sequence[JobRow], *, chosen: bool = False) -> None:
+    """Jobs as a table; `chosen`: others may be there that the options leave out."""
     if not rows:
-        err().print("No jobs yet. Start one: surefoot run AGENT 'INPUT' --app FILE")
+        none = "No jobs are like that." if chosen else "No jobs yet. Start one: surefoot run AGENT 'INPUT' --app FILE"
+        err().print(none)
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("job", "agent", "state", "status", "started"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Annotated, BinaryIO
 
@@ -83,15 +84,16 @@ def id_of(key: str) -> str:
 async def submit(request: Request, person: Person, file: BinaryIO, options: BatchOptions) -> SubmittedBatch:
     """Check a file and start its batch. Raises `BadLines`, `Refusal` for what the app does not have."""
     order, budget = _order(options, person), Budget(tokens=options.budget_tokens, cost_usd=options.budget_usd)
-    rows = options.template is not None
+    agents = await _check_offered(request, options)
     lines = (
-        read_csv(file, options.template or "", agent=options.agent) if rows else read_jsonl(file, agent=options.agent)
+        read_jsonl(file, agent=options.agent, agents=agents)
+        if options.template is None
+        else read_csv(file, options.template, agent=options.agent, agents=agents)
     )
     with ExitStack() as stack:
         found = await asyncio.to_thread(stack.enter_context, checked(lines))
         if found.bad and not options.skip_bad:
             raise BadLines(_told(found), found.bad)
-        await _check_offered(request, found, options)
         batches = client_of(request).batches
         batch = await batches.submit_checked(
             found, order, id=options.id, concurrency=options.concurrency, budget=budget
@@ -99,11 +101,14 @@ async def submit(request: Request, person: Person, file: BinaryIO, options: Batc
     return SubmittedBatch(batch=batch.id, lines=found.good, skipped=found.bad_count, bad=bad_lines(found.bad))
 
 
-async def _check_offered(request: Request, found: Checked, options: BatchOptions) -> None:
-    if (offered := offered_of(request)) is not None:
-        for name in sorted({*found.agents, *([options.agent] if options.agent else [])}):
-            await offered.check(name)
-        await offered.check_queue(options.queue)
+async def _check_offered(request: Request, options: BatchOptions) -> Sequence[str] | None:
+    """The agents that lines may name, None where the app is not known. Raises `Refusal` for what it does not have."""
+    if (offered := offered_of(request)) is None:
+        return None
+    if options.agent:
+        await offered.check(options.agent)
+    await offered.check_queue(options.queue)
+    return await offered.names()
 
 
 def _check(request: Request, options: BatchOptions, key: str | None) -> None:

@@ -266,6 +266,35 @@ async def test_a_batch_that_is_given_up_and_has_not_ended_says_so_whatever_it_is
         assert await retry(batch) == 3
 
 
+async def test_a_batch_that_was_given_up_goes_on_with_what_it_had_not_begun_though_nothing_failed(host: Host) -> None:
+    async with host(WORKER) as client:
+        batch = await submitted(client, "left", lines(30), concurrency=1)
+        await batch.cancel("finish", by="ann")
+        left = await ended(batch)
+        with pytest.raises(WrongValue, match=r"given up before it began 'id-30': .* by: surefoot batch retry left"):
+            await retry(batch, custom_ids=["id-30"])
+        begin = await retry(batch)
+        over = await ended(batch)
+
+    assert left.queued > 0
+    assert (begin, left.done) == (left.queued, 30 - left.queued)
+    assert (over.done, over.queued) == (30, 0)
+
+
+async def test_how_long_a_batch_takes_is_not_said_of_lines_that_do_not_begin(host: Host) -> None:
+    slow = Agent("worker", Script([{"text": "done", "seconds": 1}]))
+    async with host(slow) as client:
+        batch = await submitted(client, "unhurried", lines(40), concurrency=2)
+        going = await until(batch.view, lambda view: view.state == "running" and view.done > 0)
+        await batch.pause(by="ann")
+        held = await until(batch.view, lambda view: view.state == "held")
+        await batch.cancel("cancel", by="ann")
+        await ended(batch)
+
+    assert going.left_seconds is not None
+    assert (held.left_seconds, held.queued > 0) == (None, True)
+
+
 async def test_what_failed_is_tried_again_and_its_attempts_are_kept(host: Host) -> None:
     async with host(WORKER) as client:
         given = lines(4)

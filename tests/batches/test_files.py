@@ -66,7 +66,7 @@ def test_lines_are_numbered_as_an_editor_does_and_empty_ones_are_none() -> None:
         (b'{"custom_id": "a", "input": "go", "agent": "no name"}', "agent 'no name' can't be a name"),
         (b'{"custom_id": "a\\u0000", "input": "go"}', "characters that can't be printed"),
         (b'{"custom_id": "a", "input": "\\ud800"}', "unexpected end of hex escape at column 36"),
-        (b'{"custom_id": "a", "input": "\xff"}', "Invalid JSON"),
+        (b'{"custom_id": "a", "input": "\xff"}', "it is not in UTF-8: invalid start byte ff at byte 30"),
         (b"\x00", "Invalid JSON"),
         (json.dumps({"custom_id": "a" * 201, "input": "go"}).encode(), "custom_id"),
         (
@@ -79,6 +79,21 @@ def test_lines_are_numbered_as_an_editor_does_and_empty_ones_are_none() -> None:
 )
 def test_a_line_that_cannot_be_a_job_says_why(line: bytes, said: str) -> None:
     assert said in problem(line)
+
+
+def test_a_line_that_is_cut_off_or_not_in_utf_8_is_told_so_with_its_place() -> None:
+    cut, latin = read(b'{"custom_id": "a", "input": "cut\n' + b'{"custom_id": "b", "input": "M\xfcller"}\n')
+
+    assert str(cut) == "line 1: the line: Invalid JSON: EOF while parsing a string at column 32"
+    assert str(latin) == "line 2: it is not in UTF-8: invalid start byte fc at byte 31"
+
+
+def test_a_line_may_name_only_an_agent_that_there_is_where_that_is_known() -> None:
+    line = b'{"custom_id": "a", "input": "go", "agent": "nobody"}'
+    (bad,) = read_jsonl(io.BytesIO(line), agents=["shop", "desk"])
+
+    assert str(bad) == "line 1: there is no agent 'nobody'; the app has: desk, shop"
+    assert isinstance(read(line)[0], BatchLine)
 
 
 def test_a_line_without_an_agent_needs_one_for_the_whole_batch() -> None:
@@ -115,7 +130,7 @@ def test_a_row_with_another_number_of_values_is_bad_and_the_others_are_not() -> 
     found = rows(b"name\na,b\nc\n", "{name}")
 
     assert [str(line) if isinstance(line, BadLine) else line.input for line in found] == [
-        "line 1: it has 2 values, and the head has 1 columns",
+        "line 1: it has 2 values, and the head has 1 column",
         "c",
     ]
 
@@ -125,11 +140,23 @@ def test_a_template_asks_for_columns_that_there_are() -> None:
         rows(b"name\na\n", "{nam}")
 
 
-@pytest.mark.parametrize("text", [b'name\n"open\n', b"name\n\xff\n"])
-def test_what_is_no_csv_ends_the_reading_with_a_bad_line(text: bytes) -> None:
-    (bad,) = rows(text, "{name}")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"n\xfcme\n1\n", "line 1: this is no CSV in UTF-8 (about line 1 of the file): "),
+        (b'name\n"two\nlines"\n"open\n', "line 2: this is no CSV in UTF-8 (about line 4 of the file): "),
+    ],
+)
+def test_what_is_no_csv_ends_the_reading_with_a_bad_row_counted_as_the_others_are(text: bytes, said: str) -> None:
+    *_, bad = rows(text, "text") if text.startswith(b"n\xfc") else rows(text, "{name}")
 
-    assert "this is no CSV in UTF-8" in str(bad)
+    assert str(bad).startswith(said)
+    assert str(bad).endswith("; from here on nothing was read")
+
+
+def test_a_file_whose_values_stand_between_semicolons_is_told_to_take_commas() -> None:
+    with pytest.raises(WrongValue, match="the file's columns are name;text: separate values by commas"):
+        rows(b"name;text\na;b\n", "{name}")
 
 
 # --- files

@@ -24,6 +24,12 @@ def test_where_nothing_was_ever_started_lists_are_empty_at_once(place: Place, co
     assert not place.home.exists()
 
 
+def test_a_list_of_jobs_that_are_otherwise_does_not_say_that_there_are_none(place: Place) -> None:
+    ended = place.run("jobs", "--batch", "night", "--end", "failed")
+
+    assert (ended.code, ended.err) == (0, "No jobs are like that.\n")
+
+
 def test_jobs_are_listed_with_their_stable_keys_those_under_way_before_those_that_ended(shop: Place) -> None:
     shop.run("run", "shop", "x", "--id", "listed-waiting")
     shop.run("run", "plain", "x", "--id", "listed-one")
