@@ -109,3 +109,17 @@ async def test_without_the_app_any_name_that_an_agent_may_have_will_do_and_no_ot
     assert '<input id="agent" name="agent"' in form.text
     assert refused.status_code == 422
     assert "no agent can be called" in refused.text
+
+
+async def test_a_line_of_a_file_that_names_an_agent_that_there_is_not_is_a_bad_one(
+    nobody: Client, tmp_path: Path
+) -> None:
+    line = b'{"custom_id": "a", "input": "go", "agent": "dsk"}\n'
+    async with offering(nobody, written(tmp_path / "app.py", "desk", "night")) as asked:
+        refused = await asked.post("/api/v1/batches", content=line, headers={"Content-Type": "application/jsonl"})
+
+    assert refused.status_code == 422
+    assert refused.json()["type"] == "urn:surefoot:problem:bad-lines"
+    assert refused.json()["faults"] == [
+        {"where": "line 1", "what": "there is no agent 'dsk'; the app has: desk, night"}
+    ]
