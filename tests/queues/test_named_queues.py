@@ -128,6 +128,22 @@ async def test_every_way_to_end_frees_the_only_place(temporal: Temporal) -> None
     assert empty.waiting == 0
 
 
+async def test_a_full_queue_turns_jobs_away_and_takes_them_again_when_some_have_left(
+    temporal: Temporal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workflows.queues.job_queue.WAITING_BYTES", 25)  # an id has ten or so
+    desk = Desk()
+    async with serving(temporal, desk, Queue("nightly", concurrency=1)) as client:
+        await started(client, "abc")  # one works, two wait
+        outcomes = [await (await client.start("d", "go", queue="nightly", id="d-too-many")).outcome()]
+        desk.go.set()
+        await until(client.queues["nightly"].view, lambda view: view.queued == 0)
+        outcomes.append(await (await client.start("e", "go", queue="nightly", id="e-in-time")).outcome())
+
+    assert [outcome.status for outcome in outcomes] == ["failed", "complete"]
+    assert outcomes[0].error == "queue nightly is full: 2 jobs wait in it; start this one later"
+
+
 async def test_a_job_that_waits_for_a_person_gives_its_place_to_the_next(temporal: Temporal) -> None:
     desk = Desk()
     desk.go.set()

@@ -42,6 +42,7 @@ class JobQueue:
         self._news = 0
         self._turned_away: list[str] = []
         self._look_at: datetime | None = None
+        self._bytes = sum(_size(job, state.batches.get(job)) for job in state.waiting)
 
     @workflow.run
     async def run(self, state: QueueState) -> None:
@@ -105,7 +106,7 @@ class JobQueue:
     def _forget(self, job: str) -> None:
         """It waits no longer."""
         self._state.waiting.remove(job)
-        self._state.batches.pop(job, None)
+        self._bytes -= _size(job, self._state.batches.pop(job, None))
 
     async def _turn_away(self) -> None:
         away, self._turned_away = self._turned_away, []
@@ -152,10 +153,11 @@ class JobQueue:
             self._hear(entry.terms)
             if entry.job in state.waiting or entry.job in state.places:
                 return
-            ids = [*state.waiting, *state.batches.values(), entry.job, entry.batch or ""]
-            if sum(len(each.encode()) for each in ids) > WAITING_BYTES:
+            size = _size(entry.job, entry.batch)
+            if self._bytes + size > WAITING_BYTES:
                 self._turned_away.append(entry.job)
             else:
+                self._bytes += size
                 state.waiting.append(entry.job)
                 state.batches |= {entry.job: entry.batch} if entry.batch is not None else {}
             self._news += 1
@@ -196,6 +198,10 @@ class JobQueue:
                 state.hold = change.hold or None
             self._news += 1
             workflow.upsert_memo(queue_memo(state))
+
+
+def _size(job: str, batch: str | None) -> int:
+    return len(job.encode()) + len((batch or "").encode())
 
 
 async def _tell(job: str, refusal: str | None = None) -> bool:
