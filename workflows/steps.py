@@ -35,7 +35,7 @@ from workflows.lanes.contracts import (
     SubmitBatch,
     Submitted,
 )
-from workflows.queues.contracts import EnterQueue, HoldInQueue, LookAtQueue, QueueSeen
+from workflows.queues.contracts import EnteredQueue, EnterQueue, HoldInQueue, LookAtQueue, QueueSeen
 from workflows.rates.contracts import SetRate
 
 
@@ -148,7 +148,7 @@ async def hand_back(request: HandBack) -> HandedBack:
 
 
 @activity.defn
-async def enter_queue(request: EnterQueue) -> None:
+async def enter_queue(request: EnterQueue) -> EnteredQueue:
     """Put a job into a named queue."""
     raise NotImplementedError
 

@@ -9,18 +9,20 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError, Client, WorkflowHistoryEventFilterType
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.batches import jobs as batch_jobs
-from activities.batches.jobs import ENDED, FRESH, LATE, TAKES_A_PLACE, WAITS, Counts
+from activities.batches.jobs import FRESH, LATE, TAKES_A_PLACE, WAITS, Counts
 from activities.batches.lines import Lines
+from activities.batches.refusals import Refusals
+from activities.batches.spent import charged, reached
 from activities.budgets.spending import SpentUp, TenantSpending
-from workflows.batches.contracts import BatchLine, BatchOrder, BatchSpent, TendBatch, Tended
-from workflows.showing import COST, SAVED, TOKENS, UNMEASURED
+from activities.server_clock import ServerClock
+from workflows.batches.contracts import BatchLine, BatchOrder, TendBatch, Tended
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +31,6 @@ LOOK_SECONDS = 1.0
 
 AT_ONCE = 10
 """How many jobs are begun at the same time."""
-REFUSAL_CHARS = 500
 CLOSE = WorkflowHistoryEventFilterType.CLOSE_EVENT
 PATIENCE_SECONDS = 30.0
 """How long jobs are waited for that visibility does not know though they were begun: somebody may have deleted them."""
@@ -66,6 +67,8 @@ class _Tending:
         self._progress = (
             Tended.model_validate(before[0]) if before else Tended(begun=request.state.begun, spent=request.state.spent)
         )
+        self._clock = ServerClock(info.started_time)
+        self._refusals = Refusals(request.batch, request.state.refused)
         self._lines = Lines(client, request.state.parts)
         self._total = self._lines.total
         self._occupied = 0
@@ -102,7 +105,7 @@ class _Tending:
     # --- how it stands
 
     async def _look(self) -> Counts:
-        now = datetime.now(UTC)
+        now = self._clock.now()
         counts = await batch_jobs.count(self._client, self._batch)
         jobs = f"{batch_jobs.jobs_of(self._batch)} AND ExecutionStatus = 'Running'"
         if self._fresh:
@@ -116,34 +119,10 @@ class _Tending:
         # Not before they are counted there: between the two they would take no place.
         for job in [job for job, each in self._fresh.items() if each.since < now - FRESH]:
             self._no_longer_fresh(job)
-        await self._settle(now if self._is_over(counts) else now - LATE)
+        until = None if self._is_over(counts) else now - LATE
+        spent = await charged(self._client, self._batch, self._progress.spent, until)
+        self._progress = self._progress.model_copy(update={"spent": spent})
         return counts
-
-    async def _settle(self, until: datetime) -> None:
-        """Charge the jobs that ended before `until` and were not charged yet."""
-        spent = self._progress.spent
-        if spent.until is not None and until <= spent.until:
-            return  # what came before was charged to the last moment: going back would charge it twice
-        query = f"{batch_jobs.jobs_of(self._batch)} AND {ENDED} AND CloseTime < '{until.isoformat()}'"
-        if spent.until is not None:
-            query += f" AND CloseTime >= '{spent.until.isoformat()}'"
-        tokens, cost, saved, unmeasured, jobs = 0, 0.0, 0.0, 0, 0
-        async for run in self._client.list_workflows(query):
-            found = run.typed_search_attributes
-            tokens += found.get(TOKENS) or 0
-            cost += found.get(COST) or 0.0
-            saved += found.get(SAVED) or 0.0
-            unmeasured += found.get(UNMEASURED) or 0
-            jobs += 1
-        total = BatchSpent(
-            tokens=spent.tokens + tokens,
-            cost_usd=spent.cost_usd + cost,
-            unmeasured=spent.unmeasured + unmeasured,
-            jobs=spent.jobs + jobs,
-            until=until,
-            saved_usd=spent.saved_usd + saved,
-        )
-        self._progress = self._progress.model_copy(update={"spent": total})
 
     @property
     def _may_begin(self) -> bool:
@@ -168,18 +147,12 @@ class _Tending:
         """What to answer with, if there is nothing to do for now."""
         if self._is_over(counts):
             return self._progress.model_copy(update={"ended": True})
-        if self._may_begin and (why := self._over_budget()):
+        if self._may_begin and (why := reached(self._state.budget, self._progress.spent)):
             return self._progress.model_copy(update={"over_budget": why})
+        if self._may_begin and (why := self._refusals.too_many(self._progress.refused)):
+            return self._progress.model_copy(update={"too_many_refused": why})
         if not self._may_begin and not self._fresh and counts.idle and counts.running == counts.idle:
             return self._progress.model_copy(update={"parked": True})
-        return None
-
-    def _over_budget(self) -> str | None:
-        budget, spent = self._state.budget, self._progress.spent
-        if budget.tokens is not None and spent.tokens >= budget.tokens:
-            return f"the budget of {budget.tokens:,} tokens is spent ({spent.tokens:,} used)"
-        if budget.cost_usd is not None and spent.cost_usd >= budget.cost_usd:
-            return f"the budget of ${budget.cost_usd:.2f} is spent (${spent.cost_usd:.2f} used)"
         return None
 
     async def _tenant_spent_up(self) -> SpentUp | None:
@@ -187,7 +160,7 @@ class _Tending:
         tenant = self._state.order.tenant
         if tenant is None or not self._spending.concerns(tenant):
             return None
-        looking = asyncio.create_task(self._spending.spent_up(self._client, tenant))
+        looking = asyncio.create_task(self._spending.spent_up(self._client, tenant, self._clock.now()))
         try:
             while not (await asyncio.wait((looking,), timeout=LOOK_SECONDS))[0]:
                 await self._beat()
@@ -202,7 +175,7 @@ class _Tending:
         deadline = time.monotonic() + LOOK_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             free = self._state.concurrency - self._occupied - len(self._fresh)
-            if free > 0 and self._may_begin:
+            if free > 0 and self._may_begin and not self._refusals.too_many(self._progress.refused):
                 await self._begin(min(free, AT_ONCE))
                 continue
             self._freed.clear()
@@ -218,7 +191,7 @@ class _Tending:
         finally:  # asked to end meanwhile, too: jobs that are not counted would not be waited for
             for job in await starts:
                 if job is not None:
-                    self._fresh[job] = _Fresh(datetime.now(UTC), asyncio.create_task(self._listen(job)))
+                    self._fresh[job] = _Fresh(self._clock.now(), asyncio.create_task(self._listen(job)))
             self._progress = self._progress.model_copy(update={"begun": self._progress.begun + len(lines)})
 
     async def _begin_one(self, line: BatchLine, order: BatchOrder) -> str | None:
@@ -228,7 +201,7 @@ class _Tending:
             if error.status != RPCStatusCode.INVALID_ARGUMENT:
                 raise
             log.warning("batch %s: line %d can't be a job: %s", self._batch, line.number, error)
-            refused = {**self._progress.refused, line.number: str(error)[:REFUSAL_CHARS]}
+            refused = self._refusals.with_one(self._progress.refused, line.number, str(error))
             self._progress = self._progress.model_copy(update={"refused": refused})
             return None
 

@@ -6,7 +6,7 @@ Each worker keeps sums of its own and adds what ended since its last look; after
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from temporalio.client import Client
@@ -49,9 +49,12 @@ class TenantSpending:
         """Whether there is a budget that holds for this tenant."""
         return tenant is not None and bool(budgets_of(tenant, self._budgets))
 
-    async def spent_up(self, client: Client, tenant: str) -> SpentUp | None:
-        """The budget of this tenant that is reached; of several the one that is so for longest."""
-        now, found = datetime.now(UTC), list[SpentUp]()
+    async def spent_up(self, client: Client, tenant: str, now: datetime) -> SpentUp | None:
+        """The budget of this tenant that is reached; of several the one that is so for longest.
+
+        `now` is the server's time.
+        """
+        found = list[SpentUp]()
         for budget in budgets_of(tenant, self._budgets):
             begin, end = period(budget.per, now)
             account = await self._account(client, tenant, budget.per, begin, now)

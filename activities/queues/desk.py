@@ -16,6 +16,7 @@ from activities.queues.queue import Queue, queue_named
 from workflows import labels
 from workflows.queues.contracts import (
     JOB_QUEUE,
+    EnteredQueue,
     EnterQueue,
     HoldBatch,
     HoldInQueue,
@@ -31,6 +32,9 @@ from workflows.showing import PHASE, QUEUE
 AT_ONCE = 20
 """How many jobs are looked at together."""
 
+AGAIN = 900.0
+"""Seconds after which a job that waits makes sure for the first time that its queue is there."""
+
 
 class QueueDesk:
     """The named queues of one app."""
@@ -39,11 +43,14 @@ class QueueDesk:
         self._queues = queues
 
     @activity.defn
-    async def enter_queue(self, request: EnterQueue) -> None:
+    async def enter_queue(self, request: EnterQueue) -> EnteredQueue:
+        if request.again and request.queue not in self._queues and await _runs(request.queue):
+            return EnteredQueue(again_after=AGAIN)  # with the numbers that it has
         queue = queue_named(self._queues, request.queue)
         batch = {"batch": request.batch} if request.batch is not None else {}
         entry = QueueEntry(job=activity.info().workflow_id or "", terms=queue.terms, **batch)
         await _start_or_tell(queue, "enter", entry)
+        return EnteredQueue(again_after=AGAIN)
 
     @activity.defn
     async def hold_in_queue(self, order: HoldInQueue) -> None:
@@ -81,9 +88,20 @@ class QueueDesk:
         )
 
 
+async def _runs(queue: str) -> bool:
+    """Whether a queue of this name is there to wait in."""
+    id = queue_id(activity.info().task_queue, queue)
+    try:
+        return (await activity.client().get_workflow_handle(id).describe()).status == WorkflowExecutionStatus.RUNNING
+    except RPCError as error:
+        if error.status != RPCStatusCode.NOT_FOUND:
+            raise
+        return False
+
+
 async def _start_or_tell(queue: Queue, signal: str, word: QueueEntry | HoldBatch) -> None:
     task_queue = activity.info().task_queue
-    state = QueueState(name=queue.name, terms=queue.terms, said=queue.terms)
+    state = QueueState(name=queue.name, terms=queue.terms, said=queue.terms, looks_for_held=True)
     await activity.client().start_workflow(
         JOB_QUEUE,
         state,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from surefoot.batches.files import BadLine, open_batch, read_csv, read_jsonl
+from surefoot.errors import WrongValue
 from workflows.batches.contracts import BatchLine, BatchOrder
 
 KEPT = 1000
@@ -74,9 +75,20 @@ def checked(lines: Iterable[BatchLine | BadLine]) -> Iterator[Checked]:
                 found.bad += [line] if len(found.bad) < KEPT else []
                 continue
             raw = line.model_dump_json(exclude_unset=True).encode() + b"\n"
-            spool.write(raw)
+            _write(spool, raw)
             content.update(raw)
             found.good += 1
             found.agents.update({line.agent} if line.agent else ())
         found.print_ = content.hexdigest()
         yield found
+
+
+def _write(spool: IO[bytes], raw: bytes) -> None:
+    try:
+        spool.write(raw)
+    except OSError as error:
+        folder = tempfile.gettempdir()
+        raise WrongValue(
+            f"the good lines are kept in a file in {folder} while they are checked, and that can't be written"
+            f" ({error.strerror}); make room there, or name another folder by TMPDIR"
+        ) from None

@@ -26,6 +26,10 @@ GONE = (
     " not known; to do the line anew, retry it by its custom_id"
 )
 
+UNTOLD = (
+    "the server took no job for this line, nor for many before it: see their errors, and retry it when they are mended"
+)
+
 
 class BatchResult(Record):
     """What became of one line.
@@ -109,7 +113,7 @@ def _wanted(result: BatchResult, whole: bool) -> bool:
 async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bool) -> BatchResult:
     given = {"custom_id": line.custom_id, "line": line.number, "attempt": line.attempt, "metadata": line.metadata}
     if line.number in state.refused:
-        return BatchResult(**given, state="ended", status="failed", error=state.refused[line.number])
+        return BatchResult(**given, state="ended", status="failed", error=state.refused[line.number] or UNTOLD)
     job = job_id(batch.id, line)
     try:
         outcome = (await fetch_end(batch.temporal, job)).outcome

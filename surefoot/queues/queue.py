@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from temporalio.client import Client as Temporal
-from temporalio.client import WorkflowHandle
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 
 from surefoot.errors import JobEnded, NoSuchJob, NoSuchQueue, WrongValue
 from surefoot.rpc import reaching
@@ -15,6 +15,11 @@ from workflows import labels
 from workflows.contracts import Record
 from workflows.queues.contracts import MOST_AT_ONCE, QueueChange, QueueNote, queue_id
 from workflows.showing import PHASE, QUEUE
+
+ENDED = (
+    "somebody ended its workflow on the server; it is there again, with the numbers of the app file, when the next job"
+    " comes to it, or one of those that wait looks for it, within hours"
+)
 
 
 class QueueView(Record):
@@ -57,7 +62,7 @@ class NamedQueue:
             queue=self.name,
             concurrency=note.terms.concurrency,
             rate=note.terms.rate,
-            hold=note.hold,
+            hold=note.hold if description.status == WorkflowExecutionStatus.RUNNING else ENDED,
             held=note.held,
             queued=queued,
             running=running,
@@ -100,8 +105,10 @@ class NamedQueue:
         try:
             with reaching(self.name):
                 await self._handle().signal("change", change)
-        except (NoSuchJob, JobEnded):
+        except NoSuchJob:
             raise self._not_there() from None
+        except JobEnded:
+            raise NoSuchQueue(f"queue {self.name} can't be told anything: {ENDED}") from None
 
     def _handle(self) -> WorkflowHandle[Any, Any]:
         return self._temporal.get_workflow_handle(queue_id(self._task_queue, self.name))

@@ -12,6 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.agents import Agent
 from activities.batches import jobs as batch_jobs
+from activities.batches import refusals
 from activities.providers.script import Script
 from activities.tools.tool import tool
 from surefoot.batches.batch import Batch, BatchView
@@ -450,3 +451,70 @@ async def test_no_such_batch(host: Host) -> None:
     async with host(WORKER) as client:
         with pytest.raises(NoSuchBatch, match="there is no batch nothing"):
             await Batch(client.temporal, "nothing").view()
+
+
+async def test_a_batch_whose_lines_the_server_refuses_is_held_and_says_what_to_do(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, refusing = batch_jobs.begin, True
+
+    async def begins(client: Temporal, queue: str, batch: str, line: BatchLine, *more: Any) -> str:
+        if refusing:
+            raise RPCError("no mapping defined for search attribute X", RPCStatusCode.INVALID_ARGUMENT, b"")
+        return await begin(client, queue, batch, line, *more)
+
+    monkeypatch.setattr(batch_jobs, "begin", begins)
+    monkeypatch.setattr(refusals, "MANY", 10)
+    async with host(WORKER) as client:
+        batch = await submitted(client, "refused-all", lines(30), concurrency=5)
+        held = await until(batch.view, lambda view: view.state == "held")
+        refusing = False
+        await batch.resume(by="ann")
+        first = await ended(batch)
+        found = await rows(results(batch))
+        assert await retry(batch, ["failed"]) == held.failed
+        last = await until(batch.view, lambda view: view.state == "ended" and view.done == 30, seconds=20)
+
+    assert held.failed == 10
+    assert held.hold is not None
+    assert held.hold.startswith("the server took no job for 10 lines so far; the last one is line ")
+    assert "no mapping defined for search attribute X" in held.hold
+    assert held.hold.endswith("surefoot batch retry refused-all --failed")
+    assert (first.failed, first.done) == (10, 20)
+    assert found[0].error == "no mapping defined for search attribute X"
+    assert (last.failed, last.queued) == (0, 0)
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1)])
+async def test_a_worker_whose_clock_is_wrong_charges_each_job_and_begins_no_more_than_may_run(
+    host: Host, monkeypatch: pytest.MonkeyPatch, ahead: timedelta
+) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + ahead
+
+    monkeypatch.setattr("activities.server_clock.datetime", Clock)
+    monkeypatch.setattr("activities.batches.tend.FRESH", timedelta(seconds=1))
+    monkeypatch.setattr("activities.batches.tend.LATE", timedelta(0))
+    begun, go = list[str](), Flag()
+
+    @tool(read_only=True)
+    async def work() -> str:
+        begun.append("job")
+        if len(begun) > 4:
+            await go.wait()
+        return "worked"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "work"}]}, {"text": "done"}]), tools=[work])
+    async with host(agent) as client:
+        batch = await submitted(client, f"clock-{ahead.days}", lines(12), concurrency=2)
+        charged = await until(batch.view, lambda view: view.spent.jobs == 4)
+        later = datetime.now(UTC) + timedelta(seconds=4)
+        await until(batch.view, lambda _: datetime.now(UTC) > later)
+        together = len(begun)
+        go.set()
+        view = await ended(batch)
+
+    assert (charged.done, together) == (4, 6)
+    assert (view.done, view.spent.jobs) == (12, 12)

@@ -1,8 +1,10 @@
 """What a line of a file may be, and what is said of one that can't: by its number, with what is wrong."""
 
+import errno
 import gzip
 import io
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -203,3 +205,15 @@ def test_the_print_of_a_batch_is_that_of_its_lines_and_options_and_not_of_who_se
             prints.add(found.digest(order))
 
     assert len(prints) == 3
+
+
+def test_a_full_disk_is_told_with_the_folder_that_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
+    lines = read_jsonl(io.BytesIO(GOOD), agent="worker")
+    told = r"can't be written \(No space left on device\); make room there"
+    with pytest.raises(WrongValue, match=told), checked(lines):
+        pass

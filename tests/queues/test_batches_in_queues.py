@@ -203,3 +203,28 @@ async def test_a_job_that_waits_for_a_person_gives_both_its_places_away(temporal
         last = await ended(batch)
 
     assert (view.state, view.in_queue, last.done) == ("waiting", 0, 3)
+
+
+async def test_jobs_of_a_held_batch_that_was_terminated_begin_like_any_other(
+    temporal: Temporal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workflows.queues.held.LOOK", timedelta(seconds=1))
+    desk = Desk()
+    async with one_at_a_time(temporal, desk) as client:
+        held, gone = await submitted(client, "ab"), await submitted(client, "cd")
+        await begun(desk, 1)
+        await until(client.queues["nightly"].view, lambda seen: seen.queued == 3)
+        for batch in (held, gone):
+            await batch.pause(by="ann")
+        await until(client.queues["nightly"].view, lambda seen: set(seen.held) == {held.id, gone.id})
+        await temporal.get_workflow_handle(gone.id).terminate()
+        queue = await until(client.queues["nightly"].view, lambda seen: list(seen.held) == [held.id])
+        desk.go.set()
+        await until(lambda: client.jobs(batch=gone.id), lambda rows: all(row.state == "ended" for row in rows))
+        waiting = await until(client.queues["nightly"].view, lambda seen: seen.running == 0)
+        await held.resume(by="ann")
+        last = await ended(held)
+
+    assert (queue.hold, waiting.queued > 0) == (None, True)
+    assert last.done == 2
+    assert sorted(desk.begun) == ["a", "b", "c", "d"]

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 from temporalio.api.enums.v1 import EventType
@@ -234,3 +235,96 @@ async def test_a_queue_that_the_app_does_not_have_fails_the_job_and_says_what_to
     assert outcome.error is not None
     assert "there is no queue 'daily'; the app has: nightly" in outcome.error
     assert desk.begun == []
+
+
+async def test_jobs_that_wait_in_a_queue_whose_workflow_is_ended_enter_it_again(
+    temporal: Temporal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.queues.desk.AGAIN", 3.0)
+    desk = Desk()
+    async with serving(temporal, desk, Queue("nightly", concurrency=1)) as client:
+        jobs = await started(client, "ab")
+        await begun(desk, 1)
+        await temporal.get_workflow_handle(f"queue/{client.task_queue}/nightly").terminate()
+        with pytest.raises(NoSuchQueue, match="somebody ended its workflow on the server; it is there again"):
+            await client.queues["nightly"].pause(by="ann")
+        view = await client.queues["nightly"].view()
+        desk.go.set()
+        ends = [(await job.outcome()).status for job in jobs]
+
+    assert view.hold is not None
+    assert view.hold.startswith("somebody ended its workflow")
+    assert ends == ["complete", "complete"]
+    assert desk.begun == ["a", "b"]
+
+
+async def test_a_job_that_looks_for_its_queue_again_keeps_its_turn_and_begins_once(
+    temporal: Temporal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.queues.desk.AGAIN", 0.2)
+    desk = Desk()
+    async with serving(temporal, desk, Queue("nightly", concurrency=1)) as client:
+        jobs = await started(client, "abc")
+        await until(lambda: entries(client), lambda count: count > 5)
+        desk.go.set()
+        ends = [(await job.outcome()).status for job in jobs]
+
+    assert ends == ["complete"] * 3
+    assert desk.begun == ["a", "b", "c"]
+
+
+async def test_a_job_whose_queue_left_the_app_file_waits_while_its_workflow_is_there_and_fails_when_it_is_not(
+    temporal: Temporal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.queues.desk.AGAIN", 1.0)
+    monkeypatch.setattr("workflows.queues.queueing.RAREST", timedelta(seconds=1))
+    desk = Desk()
+    async with serving(temporal, desk, Queue("nightly", concurrency=1)) as client:
+        await started(client, "ab")
+        await begun(desk, 1)
+        before = await entries(client)
+    async with serving(temporal, desk, task_queue=client.task_queue):
+        second = client.job((await client.jobs(agent="b", state="queued"))[0].job)
+        handle = temporal.get_workflow_handle(second.id)
+
+        async def looks() -> int:
+            names = [each.event_type async for each in handle.fetch_history_events()]
+            return names.count(EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED)
+
+        await until(looks, lambda count: count > 2)
+        waits = await state_of(second)
+        after = await entries(client)
+        await temporal.get_workflow_handle(f"queue/{client.task_queue}/nightly").terminate()
+        end = await second.outcome()
+        desk.go.set()
+
+    assert (waits, after) == ("queued", before)
+    assert end.status == "failed"
+    assert "there is no queue 'nightly'" in (end.error or "")
+
+
+async def test_of_too_many_jobs_that_come_at_once_each_is_told_that_the_queue_is_full(
+    temporal: Temporal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workflows.queues.telling.AT_ONCE", 2)
+    monkeypatch.setattr("workflows.queues.job_queue.WAITING_BYTES", 60)
+    desk = Desk()
+    async with serving(temporal, desk, Queue("nightly", concurrency=1)) as client:
+        await started(client, "a")
+        await begun(desk, 1)
+        ids = [f"{n}-{uuid.uuid4().hex}"[:30] for n in range(7)]
+        jobs = [await client.start("b", "go", queue="nightly", id=id) for id in ids]
+        refused = [await job.outcome() for job in jobs[2:]]
+        desk.go.set()
+        ends = [(await job.outcome()).status for job in jobs[:2]]
+
+    assert ends == ["complete", "complete"]
+    assert {each.status for each in refused} == {"failed"}
+    assert all("queue nightly is full" in (each.error or "") for each in refused)
+
+
+async def entries(client: Client) -> int:
+    """How often jobs have entered the queue, as its history tells."""
+    events = client.temporal.get_workflow_handle(f"queue/{client.task_queue}/nightly").fetch_history_events()
+    sent = [each.workflow_execution_signaled_event_attributes.signal_name async for each in events]
+    return sent.count("enter")

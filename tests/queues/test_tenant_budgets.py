@@ -60,7 +60,7 @@ async def used(temporal: Temporal, tenant: str, tokens: int) -> str:
     spending = TenantSpending([TenantBudget(tokens=1)])
 
     async def why() -> str:
-        found = await spending.spent_up(temporal, tenant)
+        found = await spending.spent_up(temporal, tenant, datetime.now(UTC))
         return found.why if found else ""
 
     return await until(why, lambda told: f"({tokens} used)" in told)

@@ -54,8 +54,9 @@ class Batch:
             await self._tell_queue(held=False)
         seen, ends = self._changes, self._ends
         tended = await self._tend()
-        if tended.over_budget is not None and state.ending is None and self._changes == seen:
-            state.hold, state.held_until = tended.over_budget, tended.held_until
+        why = tended.over_budget or tended.too_many_refused
+        if why is not None and state.ending is None and self._changes == seen:
+            state.hold, state.held_until = why, tended.held_until
             self._show()
         if tended.parked:
             await self._pause(seen, ends)

@@ -85,10 +85,10 @@ class BatchState(State):
     """All that a batch is, beside its jobs: small however many lines it has.
 
     `begun` counts the lines whose jobs were started, in the order of `parts`. `refused` are lines that no job could be
-    started for, with what was wrong. `superseded` counts the ended jobs of lines that were tried again, by their ends.
-    A `hold` with a time `held_until` ends by itself. `begun_at` is when more lines were last seen to have begun. `gone`
-    counts the begun lines that were tried again though the server had no job of theirs. `queue_held`: the queue in
-    which its jobs are was told to pass them over.
+    started for, with what was wrong; of those behind the first 1,000 that is empty. `superseded` counts the ended jobs
+    of lines that were tried again, by their ends. A `hold` with a time `held_until` ends by itself. `begun_at` is when
+    more lines were last seen to have begun. `gone` counts the begun lines that were tried again though the server had
+    no job of theirs. `queue_held`: the queue in which its jobs are was told to pass them over.
     """
 
     order: BatchOrder = BatchOrder()
@@ -178,6 +178,7 @@ class Tended(Record):
     """How a batch stands. `parked`: nothing runs and nothing can begin, but some jobs wait.
 
     `ended`: every line's job has ended. `over_budget` says which limit is reached, `held_until` when that is over.
+    `too_many_refused`: so many lines were refused that somebody has to look at it.
     """
 
     begun: int
@@ -187,6 +188,7 @@ class Tended(Record):
     ended: bool = False
     over_budget: str | None = None
     held_until: datetime | None = None
+    too_many_refused: str | None = None
 
 
 class LookForBatch(Record):

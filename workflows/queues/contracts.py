@@ -54,7 +54,8 @@ class QueueState(State):
     """All that a queue is. `said` is what the app file said last: while it says the same, `terms` are kept.
 
     `waiting` jobs have not begun, those in `places` have and hold one each. Before `next_at` none may begin. Jobs of
-    batches that are `held` are passed over; `batches` says which waiting job is of which.
+    batches that are `held` are passed over; `batches` says which waiting job is of which. With `looks_for_held` it sees
+    that a batch is gone that never took its word back; queues of earlier versions do so from their next run on.
     """
 
     name: str
@@ -66,6 +67,7 @@ class QueueState(State):
     next_at: datetime | None = None
     held: list[str] = Field(default=[])
     batches: dict[str, str] = Field(default={})
+    looks_for_held: bool = False
 
 
 class QueueNote(Record):
@@ -78,10 +80,20 @@ class QueueNote(Record):
 
 
 class EnterQueue(Record):
-    """The order to put the job that gives it into a queue; `batch` is the one that it is of."""
+    """The order to put the job that gives it into a queue; `batch` is the one that it is of.
+
+    `again`: it has entered before, and makes sure that the queue is there.
+    """
 
     queue: str
     batch: str | None = None
+    again: bool = False
+
+
+class EnteredQueue(Record):
+    """After so many seconds without a word the job enters again: somebody may have ended the queue."""
+
+    again_after: float
 
 
 class HoldInQueue(Record):

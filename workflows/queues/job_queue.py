@@ -4,14 +4,14 @@ Jobs tell it when they come and when they end. Whoever gives a place away otherw
 was terminated, is seen by looks at the server, which are taken only while others wait for a place.
 """
 
-import asyncio
 from datetime import datetime, timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows import policies, steps
 from workflows.failures import reason
+from workflows.queues import held
 from workflows.queues.contracts import (
     JOB_QUEUE,
     HoldBatch,
@@ -22,6 +22,7 @@ from workflows.queues.contracts import (
     QueueTerms,
     queue_memo,
 )
+from workflows.queues.telling import tell_all
 from workflows.received import received, received_loosely, unanswered
 
 LOOK = timedelta(seconds=5)
@@ -42,20 +43,25 @@ class JobQueue:
         self._news = 0
         self._turned_away: list[str] = []
         self._look_at: datetime | None = None
+        self._held_look_at: datetime | None = None
         self._bytes = sum(_size(job, state.batches.get(job)) for job in state.waiting)
 
     @workflow.run
     async def run(self, state: QueueState) -> None:
+        self._expect_look_for_held()
         while True:
             seen = self._news
             await self._turn_away()
             await self._let_in()
             if not self._turned_away and workflow.info().is_continue_as_new_suggested():
+                state.looks_for_held = True
                 workflow.continue_as_new(state, memo=dict(queue_memo(state)))
             if self._news == seen:
                 await self._wait(seen)
             if self._is_full() and (self._look_at is None or workflow.now() >= self._look_at):
                 await self._look()
+            if self._held_look_at is not None and workflow.now() >= self._held_look_at:
+                await self._forget_held()
 
     async def _wait(self, seen: int) -> None:
         """Until somebody has a word, or it is time to let the next one in or to look who left."""
@@ -65,6 +71,9 @@ class JobQueue:
             wait = max(timedelta(0), (self._look_at or now) - now)
         elif self._next() is not None and state.hold is None and state.next_at is not None:
             wait = max(timedelta(0), state.next_at - now)
+        if self._held_look_at is not None:
+            till = max(timedelta(0), self._held_look_at - now)
+            wait = till if wait is None else min(wait, till)
         try:
             await workflow.wait_condition(lambda: self._news != seen, timeout=wait)
         except TimeoutError:
@@ -98,7 +107,7 @@ class JobQueue:
                 state.places.append(job)
                 if state.terms.rate is not None:
                     state.next_at = workflow.now() + timedelta(minutes=1 / state.terms.rate)
-            told = await asyncio.gather(*(_tell(job) for job in chosen))
+            told = await tell_all(chosen)
             for job, there in zip(chosen, told, strict=True):
                 if not there and job in state.places:
                     state.places.remove(job)
@@ -111,7 +120,7 @@ class JobQueue:
     async def _turn_away(self) -> None:
         away, self._turned_away = self._turned_away, []
         why = f"queue {self._state.name} is full: {len(self._state.waiting):,} jobs wait in it; start this one later"
-        await asyncio.gather(*(_tell(job, why) for job in away))
+        await tell_all(away, why)
 
     async def _look(self) -> None:
         state = self._state
@@ -130,6 +139,21 @@ class JobQueue:
         state.places = kept + [job for job in state.places if job not in before and job not in kept]
         if seen.terms is not None:
             self._hear(seen.terms)
+
+    def _expect_look_for_held(self) -> None:
+        if not self._state.held:
+            self._held_look_at = None
+        elif self._state.looks_for_held and self._held_look_at is None:
+            self._held_look_at = workflow.now() + held.LOOK
+
+    async def _forget_held(self) -> None:
+        """A batch that was terminated never takes its word back; its jobs are jobs like any other then."""
+        gone = await held.gone(list(self._state.held))
+        self._state.held = [batch for batch in self._state.held if batch not in gone]
+        self._held_look_at = None
+        self._expect_look_for_held()
+        if gone:
+            workflow.upsert_memo(queue_memo(self._state))
 
     def _hear(self, said: QueueTerms) -> None:
         """The app file's word counts when it changes: until then, what a person set is kept."""
@@ -153,8 +177,8 @@ class JobQueue:
             self._hear(entry.terms)
             if entry.job in state.waiting or entry.job in state.places:
                 return
-            size = _size(entry.job, entry.batch)
-            if self._bytes + size > WAITING_BYTES:
+            # Kept, and not added up each time: thousands may come while one task of this workflow runs.
+            if self._bytes + (size := _size(entry.job, entry.batch)) > WAITING_BYTES:
                 self._turned_away.append(entry.job)
             else:
                 self._bytes += size
@@ -179,6 +203,7 @@ class JobQueue:
             word, state = received(HoldBatch, sent), self._state
             others = [batch for batch in state.held if batch != word.batch]
             state.held = [*others, word.batch] if word.held else others
+            self._expect_look_for_held()
             self._news += 1
             workflow.upsert_memo(queue_memo(state))
 
@@ -201,14 +226,5 @@ class JobQueue:
 
 
 def _size(job: str, batch: str | None) -> int:
+    """What one that waits takes of what may be handed on."""
     return len(job.encode()) + len((batch or "").encode())
-
-
-async def _tell(job: str, refusal: str | None = None) -> bool:
-    """Let a job begin, or tell it why it can't; False if it has ended."""
-    handle = workflow.get_external_workflow_handle(job)
-    try:
-        await handle.signal("begin", *(() if refusal is None else (refusal,)))
-    except FailureError:
-        return False
-    return True
