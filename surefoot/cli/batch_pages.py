@@ -30,9 +30,10 @@ STYLES = {
 def print_batch(view: BatchView) -> None:
     """One batch, in a few lines."""
     page = out()
-    page.print(Text.assemble((view.batch, "bold"), f"  {view.state}", f"  {counted(view.lines, 'line')}"))
+    state = f"{view.state}, given up" if view.state == "ended" and view.ending else view.state
+    page.print(Text.assemble((view.batch, "bold"), f"  {state}", f"  {counted(view.lines, 'line')}"))
     page.print(counts(view))
-    if view.hold:
+    if view.state == "held":
         page.print(Text(held(view), "yellow"))
     page.print(Text(spent(view)))
     page.print(Text(f"{view.concurrency} at a time, submitted {age(view.submitted_at)} ago"))
@@ -58,7 +59,7 @@ def print_next(view: BatchView) -> None:
     if view.incomplete:
         say(f"which are incomplete: surefoot jobs --batch {id} --end incomplete")
     if view.state == "ended" and (view.failed or view.incomplete or view.queued):
-        say(f"try again what is not done: surefoot batch retry {id}")
+        say(f"go on with what is not done: surefoot batch retry {id}")
     say(f"results: surefoot batch results {id}")
 
 
@@ -124,7 +125,8 @@ class Progress:
     def show(self, view: BatchView) -> None:
         if self._quiet:
             return
-        line = Text.assemble(counts(view), f"  ({spent(view)})", (f"\n{held(view)}" if view.hold else "", "yellow"))
+        why = f"\n{held(view)}" if view.state == "held" else ""
+        line = Text.assemble(counts(view), f"  ({spent(view)})", (why, "yellow"))
         if self._live:
             self._live.update(line, refresh=True)
         elif (told := f"{counts(view).plain} {view.hold}") != self._last:

@@ -59,13 +59,13 @@ def test_whoever_watches_a_batch_is_told_that_it_is_held_and_why(capsys: pytest.
             [
                 "which failed: surefoot jobs --batch night --end failed",
                 "which are incomplete: surefoot jobs --batch night --end incomplete",
-                "try again what is not done: surefoot batch retry night",
+                "go on with what is not done: surefoot batch retry night",
                 "results: surefoot batch results night",
             ],
         ),
         (
             {"state": "ended", "done": 2, "queued": 7},
-            ["try again what is not done: surefoot batch retry night", "results: surefoot batch results night"],
+            ["go on with what is not done: surefoot batch retry night", "results: surefoot batch results night"],
         ),
     ],
     ids=["running", "done", "waiting", "not all done", "given up"],

@@ -116,6 +116,20 @@ async def test_a_batch_is_paused_changed_resumed_tried_again_and_given_up_from_i
     assert (state.concurrency, state.budget.tokens, len(state.retries)) == (7, 5000, 1)
 
 
+async def test_a_batch_that_was_given_up_though_nothing_failed_goes_on_from_its_page(
+    host: Host, serve: Serve, tmp_path: Path
+) -> None:
+    file = written(tmp_path, *["worker"] * 30)
+    async with host(WORKER) as client, serve(client) as console:
+        batch = await client.batches.submit(file, id="left", concurrency=1)
+        await batch.cancel("finish", by="ann")
+        async with console.tab(batch_url(batch.id)) as tab:
+            await tab.says("were not begun", ".summary")
+            await tab.page.click("button:text-is('Go on with what is not done')")
+            await stands(tab, done=30)
+            await tab.says("ended", ".summary .state")
+
+
 async def test_a_file_is_sent_from_a_form_and_its_bad_lines_are_shown(host: Host, serve: Serve, tmp_path: Path) -> None:
     file = written(tmp_path, "worker", "worker")
     bad = tmp_path / "bad.jsonl"
