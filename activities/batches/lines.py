@@ -29,15 +29,15 @@ async def read_part(client: Client, part: str) -> list[BatchLine]:
 
 @activity.defn
 async def look_for_batch(request: LookForBatch) -> BatchFound:
-    """Whether a batch runs: if not, nobody needs its lines to be kept any longer."""
+    """Whether a batch runs: if not, nobody needs its lines to be kept any longer, nor its jobs to be held."""
     try:
         description = await activity.client().get_workflow_handle(request.batch).describe()
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND:
             raise
         return BatchFound(runs=False)
-    is_batch = description.workflow_type == BATCH_WORKFLOW
-    return BatchFound(runs=is_batch and description.status == WorkflowExecutionStatus.RUNNING)
+    is_one = description.workflow_type == (request.kind or BATCH_WORKFLOW)
+    return BatchFound(runs=is_one and description.status == WorkflowExecutionStatus.RUNNING)
 
 
 class Lines:

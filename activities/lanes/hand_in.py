@@ -76,7 +76,7 @@ class LaneDesk:
         )
         await client.start_workflow(
             LANE_WORKFLOW,
-            LaneState(key=key, terms=self._terms),
+            LaneState(key=key, terms=self._terms, looks_for_out=True),
             id=key.id,
             task_queue=info.task_queue,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,

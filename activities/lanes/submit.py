@@ -38,6 +38,14 @@ AT_ONCE = 16
 FILE_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds between tries while the provider does not find the file that it was given just now."""
 
+NO_KEY = 401
+"""No call would be answered with this key, alone or in a batch: the lane waits for another one."""
+
+OTHER_KEY = (
+    "this provider batch may have been created with another key than this worker has, and can't be looked for with this"
+    " one; start a worker with the key that was there before until `surefoot batch lanes` shows nothing at the provider"
+)
+
 SETTLE_LOOKS = 5
 SINCE, SENT = "since", "sent"
 """What an attempt leaves to the next one: when the batch was about to be created, and of how many requests."""
@@ -57,6 +65,9 @@ class BatchSubmitter:
                 provider, _ = await self._requests.provider(request.order.key.model)
             except NotForLanes as error:
                 raise ApplicationError(str(error), type="NoBatches") from None
+            if provider.credential != request.order.key.credential and _may_be_there(attempt, request):
+                # Its list has no batches of the other one's, so a second one would be created, and paid.
+                raise ApplicationError(OTHER_KEY, type="OtherAccount")
             try:
                 return await _Submission(attempt, self._requests, provider, request).run()
             except ModelError as error:
@@ -86,18 +97,24 @@ class _Written:
     skipped: list[int]
 
 
+def _may_be_there(attempt: Attempt, request: SubmitBatch) -> bool:
+    """Whether there may be a batch: an earlier attempt set its mark, or what was taken for ours was not."""
+    return attempt.ledger.started or bool(request.order.foreign)
+
+
 class _Submission:
     """One attempt to have one batch."""
 
     def __init__(self, attempt: Attempt, requests: LaneRequests, provider: BatchProvider, request: SubmitBatch) -> None:
         self._attempt, self._requests, self._provider = attempt, requests, provider
+        self._request = request
         self._id, self._order, self._client = request.intent, request.order, activity.client()
         if request.order.begun is not None:
             known = {SINCE: request.order.begun.isoformat(), SENT: str(request.order.sent)}
             attempt.ledger.kept = {**known, **attempt.ledger.kept}
 
     async def run(self) -> Submitted:
-        if self._may_have_begun and (batch := await self._found()) is not None:
+        if _may_be_there(self._attempt, self._request) and (batch := await self._found()) is not None:
             return Submitted(batch=batch, **self._begun())
         written = await self._write()
         if not written.lines:
@@ -107,14 +124,9 @@ class _Submission:
         except ModelError as error:
             if not never_began(error):
                 raise
-            pauses = isinstance(error, QuotaExhausted | RateLimited)
+            pauses = isinstance(error, QuotaExhausted | RateLimited) or error.status == NO_KEY
             return Submitted(skipped=written.skipped, problem=f"{type(error).__name__}: {error}", pauses=pauses)
         return Submitted(batch=batch, skipped=written.skipped, **self._begun())
-
-    @property
-    def _may_have_begun(self) -> bool:
-        """Whether the batch may be there: an earlier attempt set its mark, or what was taken for ours was not."""
-        return self._attempt.ledger.started or bool(self._order.foreign)
 
     def _begun(self) -> dict[str, Any]:
         kept = self._attempt.ledger.kept
@@ -165,7 +177,9 @@ class _Submission:
             made = await self._requests.make(self._client, line.job, line.run_id, line.request, chains=line.chains)
             written = made.written()
             if made.key(written).id != self._order.key.id:
-                raise NotForLanes("its agent was changed, and it belongs to another lane now")
+                why = "its agent or the provider's key was changed, and it belongs to another lane now"
+                await tell_job(self._client, line, LaneReply(turn=line.request.turn, text=why, again=True))
+                return None
         except NotForLanes as error:
             await tell_job(self._client, line, LaneReply(turn=line.request.turn, text=str(error)))
             return None

@@ -37,6 +37,9 @@ class AnthropicStandIn:
     async def _create(self, request: Request) -> Response:
         order, books = await request.json(), self.books
         await books.point("create")
+        if books.shows("key_refused"):
+            body = {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}
+            return JSONResponse(body, 401)
         if books.shows("billing_limit"):
             return _error_answer("credit")
         batch = Batch(f"msgbatch_{len(books.batches) + 1}", time.time(), order)

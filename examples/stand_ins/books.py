@@ -22,6 +22,7 @@ FAULTS = {
     "reply_dropped": "a batch is taken, and the connection ends before its id was told",
     "empty_id": "a batch is taken, and its id is told as an empty text",
     "file_not_found": "a file that was uploaded just now is not found",
+    "key_refused": "no batch is taken: the account's key is not valid",
     "billing_limit": "no batch is taken: the account's credit is used up",
     "token_limit": "a batch is taken and fails later: too many tokens are enqueued",
     "no_output_file": "a batch is completed without a file of answers: each request has an error",

@@ -47,6 +47,8 @@ class OpenAIStandIn:
 
     async def _upload(self, request: Request) -> Response:
         await self.books.point("upload")
+        if self.books.shows("key_refused"):
+            return JSONResponse({"error": {"code": "invalid_api_key", "message": "Incorrect API key provided."}}, 401)
         async with request.form() as form:
             sent = form["file"]
             assert not isinstance(sent, str)

@@ -14,6 +14,7 @@ from surefoot.cli.output import say
 from surefoot.cli.pages import err, out, print_table
 from surefoot.cli.session import NoJobs, app_option, json_option, session
 from surefoot.queues import NamedQueue, QueueView
+from surefoot.queues.queue import ENDED
 from workflows.queues.contracts import MOST_AT_ONCE
 
 
@@ -108,5 +109,5 @@ def print_queues(views: list[QueueView]) -> None:
         if view.held:
             out().print(Text(f"{view.queue} passes over jobs of held batches: {', '.join(view.held)}", "yellow"))
         if view.hold:
-            again = f"go on with: surefoot queue resume {view.queue}"
-            out().print(Text(f"{view.queue} is held: {view.hold}; {again}", "yellow"))
+            again = f"; go on with: surefoot queue resume {view.queue}" if view.hold != ENDED else ""
+            out().print(Text(f"{view.queue} is held: {view.hold}{again}", "yellow"))

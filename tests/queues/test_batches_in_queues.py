@@ -208,7 +208,7 @@ async def test_a_job_that_waits_for_a_person_gives_both_its_places_away(temporal
 async def test_jobs_of_a_held_batch_that_was_terminated_begin_like_any_other(
     temporal: Temporal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workflows.queues.held.LOOK", timedelta(seconds=1))
+    monkeypatch.setattr("workflows.queues.job_queue.HELD_LOOK", timedelta(seconds=1))
     desk = Desk()
     async with one_at_a_time(temporal, desk) as client:
         held, gone = await submitted(client, "ab"), await submitted(client, "cd")

@@ -192,9 +192,10 @@ class Tended(Record):
 
 
 class LookForBatch(Record):
-    """The question of a part: is there this batch, and does it run?"""
+    """Is there this batch, and does it run? With a `kind`: this workflow of that type."""
 
     batch: str
+    kind: str | None = None
 
 
 class BatchFound(Record):

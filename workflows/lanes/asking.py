@@ -22,6 +22,9 @@ PATIENCE = timedelta(hours=26)
 LONGEST_PAUSE = timedelta(minutes=10)
 """How long a job stands outside of a full lane at most until it tries again."""
 
+LANES_TRIED = 10
+"""How often a call goes to another lane, since the key or the agent changed: in a deploy workers may have both."""
+
 LATE_KEPT = 50
 TELLS_ITS_BATCH = "fallback-tells-batch"
 
@@ -62,8 +65,12 @@ class LaneAsking:
         self._state.batched = Batched(turn=request.turn, since=now, until=until)
         self._reply = None
         try:
-            if await self._hand_in(request):
-                await self._wait()
+            for _ in range(LANES_TRIED):
+                if await self._hand_in(request):
+                    await self._wait()
+                if self._reply is None or not self._reply.again:
+                    break
+                self._reply = None
         except asyncio.CancelledError:
             self._end_of_wait()
             raise

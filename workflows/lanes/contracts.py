@@ -113,13 +113,15 @@ class HandedIn(Record):
 class LaneReply(Record):
     """What came of a request, for the job: a reply; or a `text` that says why there is none.
 
-    If that is `final` the job's model has failed; else the job asks by itself.
+    If that is `final` the job's model has failed; if it is to be handed in `again`, it belongs to another lane now;
+    else the job asks by itself.
     """
 
     turn: int
     reply: ModelReply | None = None
     text: str | None = None
     final: bool = False
+    again: bool = False
 
 
 class LaneBooks(Record):
@@ -154,7 +156,8 @@ class LaneOut(Record):
 class LaneState(State):
     """All that a lane is: the pointers that wait, and which are on their way. `held` counts pauses in a row.
 
-    `full` is what its memo says as `FULL`, for those who hand in.
+    `full` is what its memo says as `FULL`, for those who hand in. With `looks_for_out` it sees that a provider batch is
+    gone that never came back to it; lanes of earlier versions do so from their next run on.
     """
 
     key: LaneKey
@@ -166,6 +169,7 @@ class LaneState(State):
     held: int = 0
     books: LaneBooks = LaneBooks()
     full: bool = False
+    looks_for_out: bool = False
 
 
 class LaneChange(Record):

@@ -27,11 +27,15 @@ from workflows.lanes.contracts import (
     LaneState,
     ProviderOrder,
 )
+from workflows.lookups import gone
 from workflows.received import received, received_loosely, unanswered
 
 GROWTH = 1.5
 ROOM = 0.9
 """A full lane takes requests again when it holds this part of the most: its memo changes with waves, not with each."""
+
+OUT_LOOK = timedelta(hours=1)
+"""How often it is looked whether the provider batches under way are there."""
 
 CALM = 2
 """How many looks in a row must find that all jobs wait: visibility is late."""
@@ -54,6 +58,7 @@ class Lane:
         self._news = 0
         self._calm = 0
         self._looks = 0
+        self._out_look_at: datetime | None = None
 
     @workflow.run
     async def run(self, state: LaneState) -> None:
@@ -61,7 +66,9 @@ class Lane:
             info = workflow.info()
             if info.is_continue_as_new_suggested() or info.get_current_history_length() >= state.terms.events:
                 await workflow.wait_condition(workflow.all_handlers_finished)
-                workflow.continue_as_new(self._state)
+                state.looks_for_out = True
+                workflow.continue_as_new(state)
+            await self._forget_lost()
             self._say_whether_full()
             await self._next()
 
@@ -73,6 +80,19 @@ class Lane:
             state.full = full
             workflow.upsert_memo({FULL: full})
 
+    async def _forget_lost(self) -> None:
+        """A provider batch that was terminated never comes back: what it had must not keep the lane full."""
+        state, now = self._state, workflow.now()
+        if not state.out or not state.looks_for_out:
+            self._out_look_at = None
+        elif self._out_look_at is None:
+            self._out_look_at = now + OUT_LOOK
+        elif self._out_look_at <= now:
+            self._out_look_at = now + OUT_LOOK
+            for intent in sorted(await gone(list(state.out), PROVIDER_BATCH)):
+                workflow.logger.warning("provider batch %s is gone; its jobs ask by themselves in time", intent)
+                self._take_back(LaneBack(intent=intent))
+
     def _requests(self) -> int:
         """How many wait here or are at the provider."""
         return len(self._state.lines) + sum(out.requests for out in self._state.out.values())
@@ -83,8 +103,8 @@ class Lane:
         if state.hold_until is not None and state.hold_until <= now:
             state.hold = state.hold_until = None
         if not state.lines or state.hold is not None:
-            left = None if state.hold_until is None else state.hold_until - now
-            await self._until_news(seen, left)
+            times = [at - now for at in (state.hold_until, self._out_look_at) if at is not None]
+            await self._until_news(seen, max(min(times), timedelta(0)) if times else None)
         elif self._is_due(now):
             await self._send()
         else:

@@ -24,6 +24,12 @@ from workflows.lanes.contracts import (
 from workflows.showing import BATCH
 
 GROWTH = 1.5
+RESULTS_HOURS = policies.LANE_HOURS + 6
+"""Until when results are asked for; no job waits for them any more then."""
+
+LEAST = timedelta(minutes=1)
+"""What a step has in any case."""
+
 HEEDS_LOOK = "provider-batch-heeds-look"
 ID_CHARS = 100
 """Longest id by which a provider's batch is found: much longer ones the server would refuse, and this wait for ever."""
@@ -63,7 +69,10 @@ class ProviderBatch:
     async def _submit(self, order: ProviderOrder) -> Submitted:
         request = SubmitBatch(intent=self._intent, order=order)
         submitted: Submitted = await workflow.execute_activity(
-            steps.submit_batch, request, **policies.lane(order.terms)
+            steps.submit_batch,
+            request,
+            schedule_to_close_timeout=_left(order, policies.LANE_HOURS),
+            **policies.lane(order.terms),
         )
         return submitted
 
@@ -87,7 +96,6 @@ class ProviderBatch:
         pause, terms, told = order.terms.poll, order.terms, False
         assert order.batch is not None
         request = LookAtBatch(model=order.key.model, batch=order.batch)
-        end = order.since + timedelta(hours=policies.LANE_HOURS)
         heeds = workflow.patched(HEEDS_LOOK)
         if heeds and len(order.batch) <= ID_CHARS:
             workflow.upsert_search_attributes([BATCH.value_set(order.batch)])
@@ -100,7 +108,7 @@ class ProviderBatch:
             seen = await workflow.execute_activity(
                 steps.look_at_batch,
                 request,
-                schedule_to_close_timeout=max(end - workflow.now(), timedelta(minutes=1)),
+                schedule_to_close_timeout=_left(order, policies.LANE_HOURS),
                 **policies.lane(order.terms),
             )
             if seen.ended:
@@ -128,7 +136,11 @@ class ProviderBatch:
 
     async def _hand_back(self, order: ProviderOrder, alone: str | None = None) -> HandedBack:
         request = HandBack(intent=self._intent, order=order, **({"alone": alone} if alone else {}))
-        came: HandedBack = await workflow.execute_activity(steps.hand_back, request, **policies.lane(order.terms))
+        # What is told without the provider's word is not given up.
+        most = _left(order, RESULTS_HOURS) if alone is None else None
+        came: HandedBack = await workflow.execute_activity(
+            steps.hand_back, request, schedule_to_close_timeout=most, **policies.lane(order.terms)
+        )
         return came
 
     async def _tell(self, order: ProviderOrder, back: LaneBack) -> None:
@@ -137,6 +149,11 @@ class ProviderBatch:
         except ApplicationError:
             # Its jobs have deadlines, and ask by themselves then.
             workflow.logger.warning("lane %s is gone; %d requests do not go back to it", order.lane, len(back.again))
+
+
+def _left(order: ProviderOrder, hours: float) -> timedelta:
+    """How long is left of so many hours behind the order: what is never given up would keep its lane full."""
+    return max(order.since + timedelta(hours=hours) - workflow.now(), LEAST)
 
 
 def _sent(order: ProviderOrder, submitted: Submitted) -> ProviderOrder:

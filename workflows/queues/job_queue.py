@@ -11,7 +11,8 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows import policies, steps
 from workflows.failures import reason
-from workflows.queues import held
+from workflows.labels import BATCH_WORKFLOW
+from workflows.lookups import gone
 from workflows.queues.contracts import (
     JOB_QUEUE,
     HoldBatch,
@@ -24,6 +25,9 @@ from workflows.queues.contracts import (
 )
 from workflows.queues.telling import tell_all
 from workflows.received import received, received_loosely, unanswered
+
+HELD_LOOK = timedelta(minutes=5)
+"""How often it is looked which of the held batches are gone."""
 
 LOOK = timedelta(seconds=5)
 """How often it is looked which jobs still hold their places."""
@@ -144,15 +148,15 @@ class JobQueue:
         if not self._state.held:
             self._held_look_at = None
         elif self._state.looks_for_held and self._held_look_at is None:
-            self._held_look_at = workflow.now() + held.LOOK
+            self._held_look_at = workflow.now() + HELD_LOOK
 
     async def _forget_held(self) -> None:
         """A batch that was terminated never takes its word back; its jobs are jobs like any other then."""
-        gone = await held.gone(list(self._state.held))
-        self._state.held = [batch for batch in self._state.held if batch not in gone]
+        lost = await gone(list(self._state.held), BATCH_WORKFLOW)
+        self._state.held = [batch for batch in self._state.held if batch not in lost]
         self._held_look_at = None
         self._expect_look_for_held()
-        if gone:
+        if lost:
             workflow.upsert_memo(queue_memo(self._state))
 
     def _hear(self, said: QueueTerms) -> None:
