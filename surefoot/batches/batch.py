@@ -3,7 +3,7 @@
 How its jobs stand is counted by the server, so no worker need be up to see it; what was spent comes from the batch.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -39,6 +39,13 @@ from workflows.batches.contracts import (
 from workflows.contracts import Record
 
 LOOK_SECONDS = 1.0
+
+BROKEN: Mapping[WorkflowExecutionStatus | None, str] = {
+    WorkflowExecutionStatus.TERMINATED: "was terminated on the server",
+    WorkflowExecutionStatus.CANCELED: "was cancelled on the server",
+    WorkflowExecutionStatus.TIMED_OUT: "ran out of its time on the server",
+    WorkflowExecutionStatus.FAILED: "failed",
+}
 
 BatchPhase = Literal["running", "held", "waiting", "ending", "ended"]
 """`waiting`: all that is left waits for people. `held`: nothing more begins until somebody lets it go on."""
@@ -201,7 +208,7 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tend
         lines=note.lines,
         **asdict(lines),
         concurrency=note.concurrency,
-        hold=note.hold,
+        hold=_broken(description) or note.hold,
         ending=note.ending,
         budget=note.budget,
         spent=beat.spent if beat else note.spent,
@@ -212,6 +219,16 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tend
         left_seconds=round(60 * left / rate) if rate and left and phase in ("running", "ending") else None,
         submitted_at=note.submitted,
         ended_at=description.close_time,
+    )
+
+
+def _broken(description: WorkflowExecutionDescription) -> str | None:
+    """What there is to say of a batch that did not end by itself."""
+    if (how := BROKEN.get(description.status)) is None:
+        return None
+    return (
+        f"its workflow {how}: jobs that run go on, and no other line begins until somebody lets it go on:"
+        f" surefoot batch retry {quoted(description.id)}"
     )
 
 

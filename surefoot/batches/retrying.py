@@ -12,6 +12,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import NamedTuple
 
+from temporalio.client import WorkflowExecutionStatus
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
@@ -53,16 +54,18 @@ async def retry(
         await batch.must_go_on()
         state = await batch.state()
         with reaching(batch.id):
-            chosen = await _chosen(batch, state, kinds, custom_ids)
-            begin = len(chosen) + _left(state)
+            left = await _left(batch, state)
+            chosen = await _chosen(batch, state, left, kinds, custom_ids)
+            begin = len(chosen) + left
             if not begin or await _send(batch, state, chosen):
                 return begin
         # Another retry came first, perhaps of some of these lines: choose again.
 
 
-def _left(state: BatchState) -> int:
-    """How many jobs a batch that was given up had not begun; they begin when it runs again."""
-    return state.ordered - state.begun if state.ending is not None else 0
+async def _left(batch: Batch, state: BatchState) -> int:
+    """How many jobs a batch that was given up, or whose workflow was ended, had not begun; they begin when it runs."""
+    runs = (await batch.describe()).status == WorkflowExecutionStatus.RUNNING
+    return state.ordered - state.begun if state.ending is not None or not runs else 0
 
 
 async def _ends(batch: Batch) -> dict[str, LineClass]:
@@ -74,7 +77,7 @@ async def _ends(batch: Batch) -> dict[str, LineClass]:
 
 
 async def _chosen(
-    batch: Batch, state: BatchState, kinds: Collection[LineClass], custom_ids: Collection[str] | None
+    batch: Batch, state: BatchState, left: int, kinds: Collection[LineClass], custom_ids: Collection[str] | None
 ) -> list[Again]:
     ends = await _ends(batch)
     latest: dict[int, BatchLine] = {}
@@ -89,7 +92,7 @@ async def _chosen(
     found = [each for each in found if each.ended or each.line.number in begun]
     if custom_ids is not None:
         found = [each for each in found if each.ended or await _is_gone(batch, each.line)]
-        _check(batch, state, custom_ids, latest.values(), {each.line.number for each in found})
+        _check(batch, left, custom_ids, latest.values(), {each.line.number for each in found})
     else:
         found = [each for each in found if (each.ended or _refused(state, each.line)) in kinds]
     return sorted(found, key=lambda each: each.line.number)
@@ -111,7 +114,7 @@ async def _is_gone(batch: Batch, line: BatchLine) -> bool:
 
 def _check(
     batch: Batch,
-    state: BatchState,
+    left: int,
     custom_ids: Collection[str],
     lines: Collection[BatchLine],
     may_go: Collection[int],
@@ -121,9 +124,9 @@ def _check(
         raise WrongValue(f"batch {batch.id} has no line with custom_id {', '.join(map(repr, missing[:SHOWN]))}")
     if open_ := [line.custom_id for line in lines if line.number not in may_go]:
         named = ", ".join(map(repr, open_[:SHOWN]))
-        if _left(state):
+        if left:
             raise WrongValue(
-                f"batch {batch.id} was given up before it began {named}: it goes on with all that it had not begun",
+                f"batch {batch.id} ended before it began {named}: it goes on with all that it had not begun",
                 f" by: surefoot batch retry {quoted(batch.id)}",
             )
         raise WrongValue(f"the jobs of {named} have not ended, so they can't be tried again yet")

@@ -35,6 +35,8 @@ def print_batch(view: BatchView) -> None:
     page.print(counts(view))
     if view.state == "held":
         page.print(Text(held(view), "yellow"))
+    elif view.state == "ended" and view.ending is None and view.hold:
+        page.print(Text(view.hold, "yellow"))
     page.print(Text(spent(view)))
     page.print(Text(f"{view.concurrency} at a time, submitted {age(view.submitted_at)} ago"))
 

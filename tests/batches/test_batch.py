@@ -272,7 +272,7 @@ async def test_a_batch_that_was_given_up_goes_on_with_what_it_had_not_begun_thou
         batch = await submitted(client, "left", lines(30), concurrency=1)
         await batch.cancel("finish", by="ann")
         left = await ended(batch)
-        with pytest.raises(WrongValue, match=r"given up before it began 'id-30': .* by: surefoot batch retry left"):
+        with pytest.raises(WrongValue, match=r"ended before it began 'id-30': .* by: surefoot batch retry left"):
             await retry(batch, custom_ids=["id-30"])
         begin = await retry(batch)
         over = await ended(batch)
@@ -402,6 +402,40 @@ async def test_a_line_that_no_job_could_be_started_for_has_failed_and_is_tried_a
 
     assert (view.failed, view.forgotten, view.queued, view.lines) == (0, 0, 0, 3)
     assert [(row.status, row.attempt) for row in found] == [("complete", 1), ("complete", 3), ("complete", 1)]
+
+
+async def test_a_batch_that_was_terminated_says_so_and_a_retry_begins_what_it_had_not(host: Host) -> None:
+    begun, go = list[str](), Flag()
+
+    @tool(read_only=True)
+    async def work() -> str:
+        begun.append("job")
+        await go.wait()
+        return "worked"
+
+    agent = Agent("worker", Script([{"calls": [{"tool": "work"}]}, {"text": "done"}]), tools=[work])
+    async with host(agent) as client:
+        batch = await submitted(client, "ended-by-hand", lines(6), concurrency=2)
+
+        async def together() -> int:
+            return len(begun)
+
+        await until(together, lambda count: count == 2)
+        await batch.handle().terminate("a mistake")
+        view = await batch.view()
+        again = await retry(batch)
+        go.set()
+        last = await until(batch.view, lambda view: view.state == "ended" and view.done == 6)
+        found = await rows(results(batch))
+
+    assert (view.state, view.hold) == (
+        "ended",
+        "its workflow was terminated on the server: jobs that run go on, and no other line begins until somebody lets"
+        " it go on: surefoot batch retry ended-by-hand",
+    )
+    assert again > 0
+    assert (last.hold, last.queued, len(begun)) == (None, 0, 6)
+    assert [row.attempt for row in found] == [1] * 6
 
 
 async def test_retries_at_once_that_share_a_line_count_it_once(host: Host) -> None:
