@@ -61,7 +61,7 @@ class LaneDesk:
         if lane != "batch":
             return HandedIn(lane=lane)
         written = made.written()
-        key = made.key(written)
+        key = made.key(written, info.task_queue)
         if await _is_full(client, key.id):
             return HandedIn(lane="batch", id=key.id, full_for=self._terms.room)
         line = LaneLine(

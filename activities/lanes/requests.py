@@ -49,8 +49,10 @@ class LaneRequest:
         except ModelError as error:
             raise NotForLanes(said(error)) from None
 
-    def key(self, request: BatchRequest) -> LaneKey:
+    def key(self, request: BatchRequest, queue: str) -> LaneKey:
+        """The lane of this request, on the task queue whose workers can make it: others have agents of their own."""
         return LaneKey(
+            queue=queue,
             model=self.model,
             endpoint=request.endpoint,
             credential=self.provider.credential,

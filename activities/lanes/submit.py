@@ -176,7 +176,7 @@ class _Submission:
                 return None
             made = await self._requests.make(self._client, line.job, line.run_id, line.request, chains=line.chains)
             written = made.written()
-            if made.key(written).id != self._order.key.id:
+            if made.key(written, self._attempt.info.task_queue).id != self._order.key.id:
                 why = "its agent or the provider's key was changed, and it belongs to another lane now"
                 await tell_job(self._client, line, LaneReply(turn=line.request.turn, text=why, again=True))
                 return None

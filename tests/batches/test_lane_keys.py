@@ -1,16 +1,18 @@
-"""Lanes when what they stand on goes: the provider's key, a provider batch's workflow, its results."""
+"""Lanes and what they stand on when it goes, or is shared: the key, a provider batch's workflow, its results, apps."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from temporalio.client import Client as Temporal
 
 from activities.agents import Agent
 from surefoot.batches.lanes import hold_lane, resume_lane
 from tests.batch_apis import StandIn, stand_in
 from tests.batches.lanes import SETTINGS, TERMS, Run, ended, running, settled
-from tests.conftest import Host
+from tests.conftest import Host, hosts
 from tests.waiting import Flag, until
 from workflows.lanes.contracts import LANE_WORKFLOW
 
@@ -127,3 +129,21 @@ async def test_results_that_can_not_be_read_are_given_up_when_nobody_waits_for_t
 
     assert [row.status for row in rows] == ["complete", "complete"]
     assert (lane.books.answered, len(server.books.alone)) == (0, 2)
+
+
+async def test_two_apps_with_one_key_have_a_lane_each_and_their_own_agents(
+    temporal: Temporal, server: StandIn, tmp_path: Path
+) -> None:
+    terms = TERMS.model_copy(update={"quiet": 1.0})
+    shop, desk = (Agent("worker", server.model, instructions=f"You are the {who}.") for who in ("shop", "desk"))
+    one, other = (hosts(temporal, f"lanes-of-{name}", tmp_path) for name in ("shop", "desk"))
+    async with running(one, server, shop, terms=terms) as first, running(other, server, desk, terms=terms) as second:
+        batches = [await first.submit("in-shop", 1), await second.submit("at-desk", 1)]
+        rows = [await ended(batch) for batch in batches]
+        lanes = [await settled(first), await settled(second)]
+
+    assert [row.status for each in rows for row in each] == ["complete", "complete"]
+    assert [lane.books.answered for lane in lanes] == [1, 1]
+    asked = " ".join(server.books.billed)
+    assert ("You are the shop." in asked, "You are the desk." in asked) == (True, True)
+    assert (len(server.books.batches), server.books.most_billed, server.books.alone) == (2, 1, [])

@@ -20,17 +20,22 @@ FULL = "full"
 
 
 class LaneKey(Record):
-    """What all requests of a lane share. `model` is written as agents write it, `credential` a print of the account."""
+    """What all requests of a lane share. `model` is written as agents write it, `credential` a print of the account.
+
+    `queue` is the task queue whose workers know the agents; in lanes of earlier versions it is not told.
+    """
 
     model: str
     endpoint: str
     credential: str
     betas: list[str] = []
+    queue: str | None = None
 
     @property
     def id(self) -> str:
         """The id of the lane's workflow."""
-        told = "\n".join([self.model, self.endpoint, self.credential, *self.betas])
+        app = [] if self.queue is None else [f"queue {self.queue}"]
+        told = "\n".join([self.model, self.endpoint, self.credential, *self.betas, *app])
         return f"lane/{self.model}/{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
