@@ -29,11 +29,15 @@ class LaneView(Record):
     books: LaneBooks = LaneBooks()
 
 
-async def list_lanes(temporal: Temporal, *, answer_within: timedelta = ANSWER_WITHIN) -> list[LaneView]:
-    """All lanes of the server. Raises `NoWorker` if there are any, and no worker answers."""
+async def list_lanes(
+    temporal: Temporal, queue: str | None = None, *, answer_within: timedelta = ANSWER_WITHIN
+) -> list[LaneView]:
+    """The lanes of the app of this task queue, or all of the server. Raises `NoWorker` if no worker of one answers."""
+    query = f"WorkflowType = '{LANE_WORKFLOW}' AND ExecutionStatus = 'Running'"
+    query += f" AND TaskQueue = '{queue}'" if queue is not None else ""
     views = []
     with reaching("?"):
-        async for run in temporal.list_workflows(f"WorkflowType = '{LANE_WORKFLOW}' AND ExecutionStatus = 'Running'"):
+        async for run in temporal.list_workflows(query):
             state: LaneState = await ask(temporal.get_workflow_handle(run.id), "state", LaneState, answer_within)
             views.append(_view(run.id, state))
     return sorted(views, key=lambda view: view.lane)

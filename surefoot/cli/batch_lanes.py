@@ -34,7 +34,7 @@ def lanes(resume: str | None, pause: str | None, app: str | None, as_json: bool)
             elif pause:
                 await hold_lane(temporal, pause, by=me())
                 say(f"{pause}: sends nothing for now")
-            views = await list_lanes(temporal)
+            views = await list_lanes(temporal, opened.client.task_queue)
         emit([plain(view) for view in views]) if as_json else print_lanes(views)
 
     exits.run(work())

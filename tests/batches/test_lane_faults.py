@@ -141,7 +141,7 @@ async def test_a_lane_without_credit_waits_for_whoever_lets_it_go_on(
             assert (view.batched, view.failed, view.incomplete) == (JOBS - 1, 0, 0)
             assert len(server.books.batches) == 1
 
-            (seen,) = [view for view in await list_lanes(run.client.temporal) if view.waiting]
+            (seen,) = [view for view in await list_lanes(run.client.temporal, run.client.task_queue) if view.waiting]
             assert (seen.waiting, seen.sent, seen.hold) == (JOBS - 1, 0, lane.hold)
             await resume_lane(run.client.temporal, seen.lane, by="ann")
             rows = await ended(batch)
