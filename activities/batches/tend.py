@@ -126,7 +126,8 @@ class _Tending:
 
     @property
     def _may_begin(self) -> bool:
-        return self._state.ending is None and self._progress.begun < self._total
+        held = self._state.hold is not None
+        return self._state.ending is None and not held and self._progress.begun < self._total
 
     def _is_over(self, counts: Counts) -> bool:
         """Whether every job that is to be has ended, as far as visibility knows."""

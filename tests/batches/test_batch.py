@@ -225,6 +225,41 @@ async def test_a_paused_batch_begins_nothing_and_goes_on_when_resumed(host: Host
         assert (await ended(batch)).done == 400
 
 
+async def tending(batch: Batch) -> str | None:
+    """The step that looks after its jobs just now."""
+    return next((step.activity_id for step in (await batch.describe()).raw_description.pending_activities), None)
+
+
+async def test_a_held_batch_is_charged_for_what_ends_meanwhile_and_ends_if_that_was_all(host: Host) -> None:
+    go = Flag()
+
+    @tool(read_only=True)
+    async def look() -> str:
+        await go.wait()
+        return "seen"
+
+    slow = Agent("slow", Script([{"calls": [{"tool": "look"}]}, {"text": "done"}]), tools=[look])
+    async with host(slow) as client:
+        given = [line.model_copy(update={"agent": "slow"}) for line in lines(3)]
+        some = await submitted(client, "held-some", given, concurrency=2)
+        every = await submitted(client, "held-all", given)
+        await until(some.view, lambda view: view.running == 2)
+        await until(every.view, lambda view: view.running == 3)
+        for batch in (some, every):
+            step = await tending(batch)
+            await batch.pause(by="ann", reason="let me see")
+            await until(lambda batch=batch: tending(batch), lambda now, step=step: now not in (None, step))  # type: ignore[misc]
+        go.set()
+        left = await until(some.view, lambda view: view.spent.jobs == 2)
+        over = await until(every.view, lambda view: view.state == "ended")
+        await some.resume(by="ann")
+        resumed = await ended(some)
+
+    assert (left.state, left.hold, left.done, left.queued) == ("held", "let me see", 2, 1)
+    assert (over.done, over.spent.jobs) == (3, 3)
+    assert (resumed.done, resumed.spent.jobs) == (3, 3)
+
+
 async def test_cancelled_jobs_end_and_what_had_not_begun_never_does(host: Host) -> None:
     @tool
     def pay() -> str:

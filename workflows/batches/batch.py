@@ -6,6 +6,7 @@ says that fewer jobs run than may, in whatever way they ended, and 100,000 lines
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from temporalio import workflow
@@ -23,6 +24,8 @@ PACES = (5.0, 15.0, 60.0, 300.0)
 """Seconds until parked jobs are looked at again, growing while nothing happens."""
 
 SOON = timedelta(seconds=1)
+
+LOOKS_WHILE_HELD = "batch-looks-while-held"
 
 
 @workflow.defn(name=BATCH_WORKFLOW, failure_exception_types=FAULTS)
@@ -47,6 +50,8 @@ class Batch:
     async def _done(self) -> bool:
         """One look at the batch; whether it has ended."""
         state = self._state
+        if state.ending is None and state.hold is not None and workflow.patched(LOOKS_WHILE_HELD):
+            return await self._look_while_held()
         await self._held()
         if state.ending in ("stop", "cancel") or (state.ending is not None and state.order.queue is not None):
             request = EndJobs(batch=workflow.info().workflow_id, how=state.ending)
@@ -63,6 +68,24 @@ class Batch:
         # With a word that came meanwhile there may be more lines than the step knew of.
         return tended.ended and (state.begun >= state.ordered or state.ending is not None)
 
+    async def _look_while_held(self) -> bool:
+        """Nothing begins; jobs that were begun are looked after as ever, and may be the last."""
+        state, seen, ends = self._state, self._changes, self._ends
+        await self._tell_queue(held=True)
+        tended = await self._tend(self._hold_left())
+        if tended.ended and state.begun >= state.ordered and self._changes == seen:
+            return True
+        if self._changes == seen:
+            await self._pause(seen, ends, self._hold_left())
+        if self._changes == seen and state.held_until is not None and workflow.now() >= state.held_until:
+            state.hold = state.held_until = None
+            self._show()
+        return False
+
+    def _hold_left(self) -> timedelta | None:
+        until = self._state.held_until
+        return max(until - workflow.now(), SOON) if until else None  # a worker's clock may be behind
+
     async def _held(self) -> None:
         """Until somebody lets it go on, or it is time that it does by itself. Its jobs in a queue wait as well."""
         state = self._state
@@ -71,10 +94,8 @@ class Batch:
             await self._tell_queue(held=held)
             if not held:
                 continue
-            until = state.held_until
-            left = max(until - workflow.now(), SOON) if until else None  # a worker's clock may be behind
             try:
-                await workflow.wait_condition(self._word_after(seen), timeout=left)
+                await workflow.wait_condition(self._word_after(seen), timeout=self._hold_left())
             except TimeoutError:
                 state.hold = state.held_until = None
                 self._show()
@@ -92,12 +113,12 @@ class Batch:
     def _word_after(self, seen: int) -> Callable[[], bool]:
         return lambda: self._changes != seen
 
-    async def _tend(self) -> Tended:
-        """Look after the jobs until something has to be decided, or somebody has a word."""
+    async def _tend(self, most: timedelta | None = None) -> Tended:
+        """Look after the jobs, so long at most, until something has to be decided, or somebody has a word."""
         state, seen = self._state, self._changes
         request = TendBatch(batch=workflow.info().workflow_id, state=state.model_copy(deep=True))
         handle = workflow.start_activity(steps.tend_batch, request, **policies.BATCH)
-        changed = asyncio.create_task(workflow.wait_condition(lambda: self._changes != seen or _is_long()))
+        changed = asyncio.create_task(_until(lambda: self._changes != seen or _is_long(), most))
         recalled = False
         try:
             await workflow.wait((handle, changed), return_when=asyncio.FIRST_COMPLETED)
@@ -120,13 +141,13 @@ class Batch:
         self._show()
         return tended
 
-    async def _pause(self, seen: int, ends: int) -> None:
+    async def _pause(self, seen: int, ends: int, most: timedelta | None = None) -> None:
         """Jobs wait for people: nothing is held for them, and the next look is some time away."""
-        pace = PACES[min(self._looks, len(PACES) - 1)]
+        pace = timedelta(seconds=PACES[min(self._looks, len(PACES) - 1)])
         self._looks += 1
         try:
             await workflow.wait_condition(
-                lambda: self._changes != seen or self._ends != ends, timeout=timedelta(seconds=pace)
+                lambda: self._changes != seen or self._ends != ends, timeout=pace if most is None else min(pace, most)
             )
         except TimeoutError:
             return
@@ -185,6 +206,12 @@ class Batch:
             again(self._state, retry)
             self._changes += 1
             self._show()
+
+
+async def _until(holds: Callable[[], bool], most: timedelta | None) -> None:
+    """Until it holds, or so much time is over."""
+    with suppress(TimeoutError):
+        await workflow.wait_condition(holds, timeout=most)
 
 
 def _is_long() -> bool:

@@ -62,6 +62,17 @@ async def batch_cancelled(client: Client) -> Batch:
 
 
 @scenario()
+async def batch_held(client: Client) -> Batch:
+    """Held when nothing is left to begin: its last job ends it all the same."""
+    found = await _batch(client, "answerer", "answerer", "writer")
+    await until(found.describe, lambda seen: not seen.raw_description.pending_activities)
+    await found.pause(by="ann")
+    await until(found.view, _is("held"))
+    await _decide(client, found)
+    return found
+
+
+@scenario()
 async def batch_terminated(client: Client) -> Batch:
     """Its lines are looked after by themselves: while it runs they stay, and when it is gone they go."""
     with patch("workflows.batches.part.UNHEARD", timedelta(seconds=0.2)):
