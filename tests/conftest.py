@@ -18,6 +18,7 @@ from activities.artifacts import Artifacts
 from activities.payloads import data_converter
 from activities.queues.queue import Queue
 from surefoot.client import Client
+from tests.replaying import Ran
 from tests.reports import printable
 from tests.short_tasks import ShortTasks
 from worker import Settings, hosting
@@ -70,9 +71,11 @@ async def temporal() -> AsyncIterator[Temporal]:
 
 
 @pytest.fixture
-def host(temporal: Temporal, request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+async def host(temporal: Temporal, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Host]:
     """`async with host(agent, …) as client:` a worker in this process on a queue of this test's own."""
-    return hosts(temporal, request.node.name, tmp_path)
+    ran = Ran()
+    yield hosts(temporal, request.node.name, tmp_path, interceptors=[ran])
+    await ran.end(temporal)
 
 
 def hosts(

@@ -6,7 +6,7 @@ A line's result is that of its job's last run, read from the job itself: there i
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
@@ -16,7 +16,8 @@ from surefoot.batches.lines import lines_of
 from surefoot.ends import fetch_end
 from surefoot.errors import JobRunning, NoSuchJob
 from workflows.batches.contracts import BatchLine, BatchState, PartRef
-from workflows.contracts import JsonObject, Outcome, Record, Status
+from workflows.contracts import JobPhase, JsonObject, Outcome, Record, Status
+from workflows.showing import PHASE
 
 READ_AT_ONCE = 16
 """How many jobs are asked for their ends at the same time."""
@@ -34,15 +35,15 @@ UNTOLD = (
 class BatchResult(Record):
     """What became of one line.
 
-    `state` is `queued` (no job yet), `running` (also while it waits, for people or in a named queue), `ended`, or
-    `forgotten`: the server has its job no more, and nobody knows how it ended. One that has ended has an `outcome`,
-    unless no job could be started. `error` says what went wrong.
+    `state` is that of its job, or `queued` as long as it has none, or `forgotten`: the server has its job no more, and
+    nobody knows how it ended. One that has ended has an `outcome`, unless no job could be started. `error` says what
+    went wrong.
     """
 
     custom_id: str
     line: int
     job: str | None = None
-    state: Literal["queued", "running", "ended", "forgotten"]
+    state: JobPhase | Literal["forgotten"]
     status: Status | None = None
     answer: str | None = None
     output: JsonValue = None
@@ -63,7 +64,7 @@ async def results(batch: Batch, *, whole: bool = False) -> AsyncIterator[BatchRe
     try:
         async for place, first in _placed(lines_of(batch, first_parts(state))):
             at, line = latest.get(first.number, (place, first))
-            reading.append(asyncio.create_task(_result(batch, line, state, begun=at < state.begun)))
+            reading.append(asyncio.create_task(_result(batch, line, state, whole, begun=at < state.begun)))
             if len(reading) >= READ_AT_ONCE and _wanted(found := await reading.popleft(), whole):
                 yield found
         while reading:
@@ -110,7 +111,7 @@ def _wanted(result: BatchResult, whole: bool) -> bool:
     return whole or result.state in ("ended", "forgotten")
 
 
-async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bool) -> BatchResult:
+async def _result(batch: Batch, line: BatchLine, state: BatchState, whole: bool, *, begun: bool) -> BatchResult:
     given = {"custom_id": line.custom_id, "line": line.number, "attempt": line.attempt, "metadata": line.metadata}
     if line.number in state.refused:
         return BatchResult(**given, state="ended", status="failed", error=state.refused[line.number] or UNTOLD)
@@ -122,7 +123,8 @@ async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bo
             return BatchResult(**given, job=job, state="forgotten", error=GONE.format(job=job))
         return BatchResult(**given, state="queued")
     except JobRunning:
-        return BatchResult(**given, job=job, state="running")
+        phase = await _phase(batch, job) if whole else "running"  # nobody sees what is not wanted
+        return BatchResult(**given, job=job, state=phase)
     return BatchResult(
         **given,
         job=job,
@@ -133,3 +135,9 @@ async def _result(batch: Batch, line: BatchLine, state: BatchState, *, begun: bo
         error=outcome.error,
         outcome=outcome,
     )
+
+
+async def _phase(batch: Batch, job: str) -> JobPhase:
+    """How a job stands that runs, by what the server knows of itself."""
+    found = (await batch.temporal.get_workflow_handle(job).describe()).typed_search_attributes.get(PHASE)
+    return next((phase for phase in get_args(JobPhase) if phase == found), "running")

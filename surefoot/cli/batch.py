@@ -11,7 +11,7 @@ from surefoot.batches import Batch, Budget
 from surefoot.batches.results import results as read_results
 from surefoot.batches.retrying import retry as try_again
 from surefoot.cli import exits
-from surefoot.cli.batch_follow import follow_batch, opened_batch
+from surefoot.cli.batch_follow import follow_batch, goes_on, opened_batch
 from surefoot.cli.batch_lanes import lanes
 from surefoot.cli.batch_pages import print_batch, print_batches, print_next
 from surefoot.cli.batch_submit import submit
@@ -84,8 +84,8 @@ def watch(batch_id: str, app: str | None, as_json: bool) -> None:
 
     async def work() -> int:
         async with session(app) as opened:
-            found = await opened_batch(opened, batch_id)
-            return await follow_batch(found, True, as_json)
+            with goes_on(batch_id):
+                return await follow_batch(await opened_batch(opened, batch_id), True, as_json)
 
     exits.run(work())
 

@@ -1,6 +1,8 @@
 """What commands on batches share: the batch with a worker for it, and how it stands, to its end if it is watched."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from temporalio.client import WorkflowExecutionStatus
 
@@ -22,19 +24,25 @@ async def opened_batch(session: Session, id: str, *, look: bool = False) -> Batc
     return found
 
 
+@contextmanager
+def goes_on(batch: str) -> Iterator[None]:
+    """Whoever stops watching is told that the batch does not stop with them."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        say(f"\nbatch {batch} goes on; follow it again: surefoot batch watch {quoted(batch)}")
+        raise
+
+
 async def follow_batch(batch: Batch, watched: bool, as_json: bool) -> int:
     """Show how it stands, to its end if it is `watched`; the exit code."""
     view = await batch.view()
     if watched:
-        try:
-            with Progress(quiet=as_json) as progress:
-                async for view in batch.follow():
-                    progress.show(view)
-                    if view.state == "waiting":
-                        break
-        except asyncio.CancelledError:
-            say(f"\nbatch {batch.id} goes on; follow it again: surefoot batch watch {quoted(batch.id)}")
-            raise
+        with Progress(quiet=as_json) as progress:
+            async for view in batch.follow():
+                progress.show(view)
+                if view.state == "waiting":
+                    break
     emit(plain(view)) if as_json else print_batch(view)
     if not as_json:
         print_next(view)

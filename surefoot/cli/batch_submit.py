@@ -15,7 +15,7 @@ from surefoot.batches import BadLine, Budget
 from surefoot.batches.checking import Checked, reading
 from surefoot.batches.files import NO_AGENT
 from surefoot.cli import exits
-from surefoot.cli.batch_follow import follow_batch
+from surefoot.cli.batch_follow import follow_batch, goes_on
 from surefoot.cli.documents import emit
 from surefoot.cli.models import check_asking, check_models
 from surefoot.cli.output import say
@@ -114,8 +114,9 @@ def submit(
             except asyncio.CancelledError:
                 say("\nthe batch may not have been started: submit the same file again, which never makes two of it")
                 raise
-            await opened.worker_of(opened.client.task_queue)
-            return await follow_batch(started, watched, as_json)
+            with goes_on(started.id):
+                await opened.worker_of(opened.client.task_queue)
+                return await follow_batch(started, watched, as_json)
 
     with exits.telling(), Start(id_).told():
         if file == "-" and sys.stdin.isatty():

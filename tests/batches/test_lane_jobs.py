@@ -219,7 +219,7 @@ async def test_another_worker_polls_the_same_batch_on(host: Host, server: StandI
     agent = worker(server)
     async with host(agent, settings=SETTINGS) as client:
         run = Run(client, server)
-        batch = await run.submit("moved", 4)
+        batch = await run.submit("handed-on", 4)
         await out(run)
     server.books.held = False
     async with host(agent, settings=SETTINGS):

@@ -198,7 +198,7 @@ async def test_a_batch_is_paused_changed_resumed_given_up_and_tried_again(host: 
     assert (held["hold"], waiting["concurrency"], waiting["budget"]["tokens"]) == ("lunch", 7, 20_000)
     assert (waiting["waiting"], ended["incomplete"]) == (3, 3)
     assert again == {"batch": batch, "again": 1}
-    assert [(row["state"], row["attempt"]) for row in everything] == [("ended", 1), ("running", 2), ("ended", 1)]
+    assert [(row["state"], row["attempt"]) for row in everything] == [("ended", 1), ("waiting", 2), ("ended", 1)]
     assert late == {"batch": batch}
     assert over["type"] == "urn:surefoot:problem:batch-ended"
 

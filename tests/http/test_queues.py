@@ -29,7 +29,7 @@ async def test_a_queue_is_seen_changed_held_and_let_go_on(host: Host) -> None:
         larger = await until(view, lambda seen: seen["concurrency"] == 7)
         paused = await ana.post("/queues/nightly/pause", expect=202)
         held = await ana.post("/jobs", JOB, 201)
-        waits = await until(view, lambda seen: seen["queued"] == 1)
+        waits = await until(view, lambda seen: seen["queued"] == 1 and seen["hold"])
         job = await ana.get(f"/jobs/{held['job']}")
         listed = await ana.get("/queues")
         resumed = await ana.post("/queues/nightly/resume", expect=202)

@@ -38,3 +38,4 @@ async def host(
         except RPCError as error:
             if error.status != RPCStatusCode.NOT_FOUND:  # the test has deleted it
                 raise
+    await ran.end(temporal)

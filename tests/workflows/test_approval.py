@@ -164,11 +164,14 @@ async def test_who_steered_the_job_does_not_approve_what_it_may_ask_for_because_
         await job.steer("save it, will you", by="bob")
         await until(job.audit, lambda audit: any(entry.deed == "steered" for entry in audit))
         text = await refused(job, by("bob", pending))
-        barred = await until(client.inbox, lambda items: [each.barred for each in items] == [["ann", "bob"]])
+        barred = await until(
+            client.inbox,
+            lambda items: [each.barred for each in items if each.job == job.id] == [["ann", "bob"]],
+        )
         await job.decide(by("cyd", pending))
         await ended(job)
 
-    assert [each.self_approval for each in barred] == [False]
+    assert [each.self_approval for each in barred if each.job == job.id] == [False]
     assert text == f"bob steered the job, and so can't approve its call {pending.call}"
     assert ledger.written == ["save a"]
 
