@@ -159,6 +159,12 @@ def class_of(run: WorkflowExecution) -> LineClass:
     return "incomplete" if status in INCOMPLETE else "failed"
 
 
+async def ended_since(client: Client, batch: str, since: datetime) -> int:
+    """How many of the batch's jobs have ended since then."""
+    over = "ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
+    return await number(client, f"{jobs_of(batch)} AND {over} AND CloseTime >= '{since.isoformat()}'")
+
+
 async def number(client: Client, query: str) -> int:
     return (await client.count_workflows(query)).count
 

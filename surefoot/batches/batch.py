@@ -40,6 +40,9 @@ from workflows.contracts import Record
 
 LOOK_SECONDS = 1.0
 
+LATELY = timedelta(minutes=5)
+"""Over how long a batch's rate is measured, once it has lasted so long."""
+
 BROKEN: Mapping[WorkflowExecutionStatus | None, str] = {
     WorkflowExecutionStatus.TERMINATED: "was terminated on the server",
     WorkflowExecutionStatus.CANCELED: "was cancelled on the server",
@@ -57,7 +60,7 @@ class BatchView(Record):
     Every line is in one of `queued`, `running`, `waiting` (for a person), `batched` (waiting for a provider batch),
     `done`, `incomplete`, `failed` and `forgotten` (its job was begun, and the server has it no more); lines that can't
     be jobs are failed. Of the `queued` ones `in_queue` have jobs, which wait for their places in the named `queue`; the
-    others have none yet. `rate` is jobs a minute since it began, `left_seconds` what that means for the rest.
+    others have none yet. `rate` is jobs a minute of late, `left_seconds` what that means for the rest.
     """
 
     batch: str
@@ -111,7 +114,10 @@ class Batch:
             note = await description.memo_value("batch", type_hint=BatchNote)
             beat = await last_beat(self.temporal, description)
             counts = await batch_jobs.count(self.temporal, self.id, in_queue=note.queue is not None)
-        return _view(description, note, beat, counts)
+            lately = None
+            if description.close_time is None and (since := datetime.now(UTC) - LATELY) > note.submitted:
+                lately = await batch_jobs.ended_since(self.temporal, self.id, since)
+        return _view(description, note, beat, counts, lately)
 
     def follow(self) -> AsyncIterator[BatchView]:
         """How it stands whenever that has changed, until it has ended."""
@@ -195,11 +201,12 @@ class Batch:
             raise BatchEnded(f"batch {self.id} has ended", command) from None
 
 
-def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tended | None, counts: Counts) -> BatchView:
+def _view(
+    description: WorkflowExecutionDescription, note: BatchNote, beat: Tended | None, counts: Counts, lately: int | None
+) -> BatchView:
     ended = description.status != WorkflowExecutionStatus.RUNNING
     lines = standing(note, beat, counts, ended=ended)
-    seconds = ((description.close_time or datetime.now(UTC)) - note.submitted).total_seconds()
-    rate = 60 * counts.ended / seconds if counts.ended and seconds > 0 else None
+    rate = _rate((description.close_time or datetime.now(UTC)) - note.submitted, counts.ended, lately)
     phase = _phase(ended, note, lines)
     left = lines.running + lines.batched + (lines.queued if phase == "running" else lines.in_queue)
     return BatchView(
@@ -220,6 +227,12 @@ def _view(description: WorkflowExecutionDescription, note: BatchNote, beat: Tend
         submitted_at=note.submitted,
         ended_at=description.close_time,
     )
+
+
+def _rate(so_far: timedelta, ended: int, lately: int | None) -> float | None:
+    """Ends in a minute, as it went lately: what was held for an hour goes on as fast as ever."""
+    count, over = (lately, LATELY) if lately else (ended, so_far)
+    return 60 * count / over.total_seconds() if count and over else None
 
 
 def _broken(description: WorkflowExecutionDescription) -> str | None:

@@ -15,6 +15,7 @@ from activities.batches import jobs as batch_jobs
 from activities.batches import refusals
 from activities.providers.script import Script
 from activities.tools.tool import tool
+from surefoot.batches import batch as batch_module
 from surefoot.batches.batch import Batch, BatchView
 from surefoot.batches.results import BatchResult, results
 from surefoot.batches.retrying import retry
@@ -258,6 +259,34 @@ async def test_a_held_batch_is_charged_for_what_ends_meanwhile_and_ends_if_that_
     assert (left.state, left.hold, left.done, left.queued) == ("held", "let me see", 2, 1)
     assert (over.done, over.spent.jobs) == (3, 3)
     assert (resumed.done, resumed.spent.jobs) == (3, 3)
+
+
+async def test_the_rate_is_counted_from_what_ended_of_late(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.batches.batch.LATELY", timedelta(microseconds=1))
+    counted = batch_jobs.ended_since
+    asked: list[datetime] = []
+
+    async def noted(temporal: Temporal, batch: str, since: datetime) -> int:
+        asked.append(since)
+        return await counted(temporal, batch, since)
+
+    monkeypatch.setattr(batch_jobs, "ended_since", noted)
+    async with host(WORKER) as client:
+        batch = await submitted(client, "rated", lines(3))
+        view = await until(batch.view, lambda view: bool(asked))
+        await ended(batch)
+        times = (view.submitted_at, datetime.now(UTC) + timedelta(minutes=1))
+        counts = [await counted(client.temporal, batch.id, since) for since in times]
+
+    assert counts == [3, 0]
+    assert view.submitted_at < asked[0] < times[1]
+
+
+def test_a_rate_counts_what_ended_of_late_over_that_time_or_else_all_over_all_of_it() -> None:
+    assert batch_module._rate(timedelta(minutes=30), 60, None) == 2
+    assert batch_module._rate(timedelta(minutes=30), 60, 50) == 10
+    assert batch_module._rate(timedelta(minutes=30), 60, 0) == 2
+    assert batch_module._rate(timedelta(minutes=30), 0, None) is None
 
 
 async def test_cancelled_jobs_end_and_what_had_not_begun_never_does(host: Host) -> None:
