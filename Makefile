@@ -18,12 +18,12 @@ $(INSTALLED): pyproject.toml $(CONSTRAINTS)
 demo: $(INSTALLED) ## a job's whole life, without a key
 	@$(BIN)/surefoot demo
 
-# Server tests wait more than they work: three at a time, each process with a server of its own, suit two cores. Without
+# Server tests wait more than they work: four at a time, each process with a server of its own, suit two cores. Without
 # a workflow cache the SDK's core now and then loses a task (docs/decisions.md), and a busy machine may miss a heartbeat.
 # A test that failed is therefore run once more, alone, and named: what is broken fails again.
 # Only failed tests (1) have a second run: any other exit code means that some tests never ran.
 test: check ## everything
-	$(BIN)/pytest tests -m "(server or crash) and not second_opinion" -n 3 --dist worksteal --cache-clear || { \
+	$(BIN)/pytest tests -m "(server or crash) and not second_opinion" -n 4 --dist worksteal --cache-clear || { \
 	  test $$? -eq 1 || exit 1; \
 	  echo "once more, one at a time, those that failed:"; \
 	  $(BIN)/pytest tests -m "(server or crash) and not second_opinion" --last-failed --last-failed-no-failures none -v; }

@@ -118,7 +118,11 @@ async def test_where_no_secret_is_set_there_is_no_webhook(nobody: Client, monkey
     assert VARIABLE in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("secret", ["whsec_", "whsec_AAAA", "not base64 at all", f"{SECRET} whsec_?"])
+@pytest.mark.parametrize(
+    "secret",
+    ["whsec_", "whsec_AAAA", "not base64 at all", f"{SECRET} whsec_?"],
+    ids=["empty", "too short", "no base64", "one of two"],
+)
 def test_a_secret_that_can_not_be_one_is_said_at_the_start_and_not_shown(nobody: Client, secret: str) -> None:
     with pytest.raises(DefinitionError, match=r"OPENAI_WEBHOOK_SECRET: secret [12] is not whsec_ and") as raised:
         OpenAIEvents.from_environment({VARIABLE: secret})
