@@ -5,6 +5,7 @@ SurefootError
 ├── NoWorker           the server answers, but no worker does
 ├── NoSuchJob          no job of this id (or it is past its retention)
 ├── NoSuchBatch        no batch of this id
+├── NoSuchLane         no lane of this name
 ├── NoSuchSchedule     no schedule of this id
 ├── BadLines           lines of a batch file that can't be jobs; nothing was started
 ├── BatchEnded         something for a running batch was sent to one that has ended
@@ -56,6 +57,10 @@ class NoSuchBatch(SurefootError):
 
 class NoSuchSchedule(SurefootError):
     """There is no schedule of this id."""
+
+
+class NoSuchLane(SurefootError):
+    """No lane of this name collects requests for provider batches."""
 
 
 class NoSuchQueue(SurefootError):

@@ -6,7 +6,7 @@ from temporalio.client import Client as Temporal
 
 from surefoot.asking import ask
 from surefoot.ends import ANSWER_WITHIN
-from surefoot.errors import JobEnded, NoSuchBatch, NoSuchJob
+from surefoot.errors import JobEnded, NoSuchJob, NoSuchLane
 from surefoot.rpc import reaching
 from workflows.contracts import Record
 from workflows.lanes.contracts import LANE_WORKFLOW, LaneBooks, LaneChange, LaneState
@@ -49,16 +49,19 @@ async def hold_lane(temporal: Temporal, lane: str, *, by: str, reason: str | Non
 
 
 async def resume_lane(temporal: Temporal, lane: str, *, by: str) -> None:
-    """Let a lane send again at once. Raises `NoSuchBatch` if there is none of this name."""
+    """Let a lane send again at once. Raises `NoSuchLane` if there is none of this name."""
     await _change(temporal, lane, LaneChange(hold="", by=by))
 
 
 async def _change(temporal: Temporal, lane: str, change: LaneChange) -> None:
+    handle = temporal.get_workflow_handle(lane)
     try:
         with reaching(lane):
-            await temporal.get_workflow_handle(lane).signal("change", change)
+            if (await handle.describe()).workflow_type != LANE_WORKFLOW:  # a batch would heed the same word
+                raise NoSuchJob(lane)
+            await handle.signal("change", change)
     except (NoSuchJob, JobEnded):
-        raise NoSuchBatch(f"there is no lane {lane} on this server; see: surefoot batch lanes") from None
+        raise NoSuchLane(f"there is no lane {lane} on this server; see: surefoot batch lanes") from None
 
 
 def _view(id: str, state: LaneState) -> LaneView:

@@ -29,6 +29,7 @@ from surefoot.errors import (
     JobConflict,
     NoSuchBatch,
     NoSuchJob,
+    NoSuchLane,
     NoSuchQueue,
     NoSuchRound,
     NoSuchSchedule,
@@ -63,6 +64,7 @@ ENDS: dict[Status, int] = {
 WRONG = (
     SettingsError, BadKeys, Unreadable, DefinitionError, UnknownAgent, NoSuchJob, NoSuchRound, JobConflict, TooLarge,
     WrongValue, HomeInUse, NoSuchBatch, BatchEnded, BatchGivenUp, BadLines, NoSuchSchedule, ScheduleConflict,
+    NoSuchLane,
     NoSuchQueue,
 )  # fmt: skip
 WRONG_DECISIONS = ("UnknownCall", "InvalidArguments", "NotAllowed")

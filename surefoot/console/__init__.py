@@ -14,6 +14,7 @@ from surefoot.console import (
     editing,
     inbox,
     jobs,
+    lanes,
     queues,
     saying,
     schedule_forms,
@@ -27,6 +28,6 @@ def router() -> APIRouter:
     """All of the console's routes."""
     whole = APIRouter()
     of_jobs = (inbox, editing, deciding, decide_link, jobs, saying, telling)
-    for part in (assets, sign_in, *of_jobs, batches, batch_words, queues, schedules, schedule_forms):
+    for part in (assets, sign_in, *of_jobs, batches, batch_words, lanes, queues, schedules, schedule_forms):
         whole.include_router(part.router)
     return whole

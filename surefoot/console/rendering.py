@@ -59,6 +59,11 @@ def results_url(batch: str, **query: object) -> str:
     return with_query(f"/api/v1/batches/{quote(batch, safe='')}/results", query)
 
 
+def lane_word_url(what: str, lane: str) -> str:
+    """Where a form goes that changes a lane."""
+    return with_query(f"/lane-words/{what}", {"lane": lane})
+
+
 def queue_url(queue: str) -> str:
     """Where a queue's page is."""
     return _page("/queues", queue, {})
@@ -124,6 +129,7 @@ def _environment() -> Environment:
         "batch_url": batch_url,
         "batch_word_url": batch_word_url,
         "results_url": results_url,
+        "lane_word_url": lane_word_url,
         "queue_url": queue_url,
         "queue_word_url": queue_word_url,
         "schedule_url": schedule_url,

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from surefoot.batches import BatchView
+from surefoot.batches.lanes import LaneView
 from surefoot.http.people import Permission, Person
 from surefoot.http.problems import Fault, Problem
 from surefoot.http.rights import rights
@@ -69,6 +70,18 @@ class QueueList(BaseModel):
     """Queues by name."""
 
     queues: list[QueueView]
+
+
+class LaneRef(BaseModel):
+    """A lane, by its name."""
+
+    lane: str
+
+
+class LaneList(BaseModel):
+    """Lanes by name."""
+
+    lanes: list[LaneView]
 
 
 class NumberedEntry(BaseModel):

@@ -19,6 +19,7 @@ from surefoot.http import (
     hooks,
     inbox,
     jobs,
+    lanes,
     problems,
     queues,
     reading,
@@ -85,6 +86,7 @@ def create_app(
         batches.router,
         schedules.router,
         queues.router,
+        lanes.router,
     ):
         app.include_router(router, prefix=API)
     app.include_router(hooks.router)

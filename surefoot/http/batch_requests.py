@@ -94,3 +94,9 @@ class RetryBatch(Sent):
     custom_ids: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         default=None, min_length=1, max_length=10_000
     )
+
+
+class PauseLane(Sent):
+    """Why a lane is held."""
+
+    reason: str | None = Field(default=None, min_length=1, max_length=1000, description="Shown to whoever looks at it.")

@@ -24,6 +24,7 @@ class _Id(Convertor[str]):
 
 register_url_convertor("id", _Id())
 JOB, CALL, BATCH, SCHEDULE, QUEUE = "{job:id}", "{call:id}", "{batch:id}", "{schedule:id}", "{queue:id}"
+LANE = "{lane:id}"
 """For the paths of routes."""
 
 

@@ -51,6 +51,7 @@ ERRORS: dict[type[errors.SurefootError], Kind] = {
     errors.NoSuchJob: NO_JOB,
     errors.NoSuchBatch: Kind(404, "no-such-batch", "There is no such batch"),
     errors.NoSuchSchedule: Kind(404, "no-such-schedule", "There is no such schedule"),
+    errors.NoSuchLane: Kind(404, "no-such-lane", "There is no such lane"),
     errors.NoSuchQueue: Kind(404, "no-such-queue", "There is no such queue"),
     errors.NoSuchRound: Kind(404, "no-such-round", "The job has no such round"),
     errors.JobConflict: Kind(409, "job-conflict", "The id belongs to another job"),

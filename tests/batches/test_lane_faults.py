@@ -14,7 +14,7 @@ from temporalio.client import Client as Temporal
 from activities.agents import Agent
 from stand_ins.books import Batch
 from surefoot.batches.lanes import hold_lane, list_lanes, resume_lane
-from surefoot.errors import NoSuchBatch
+from surefoot.errors import NoSuchLane
 from tests.batch_apis import stand_in
 from tests.batches.lanes import ASKED, TERMS, ModelsOfStandIn, ended, running, settled
 from tests.conftest import Host, hosts
@@ -168,7 +168,7 @@ async def test_a_lane_that_somebody_pauses_sends_nothing_until_it_is_resumed(
             assert (lane.hold, lane.hold_until, server.books.batches) == ("paused by ann", None, [])
             await resume_lane(run.client.temporal, id, by="ann")
             assert len(await ended(batch)) == 2
-            with pytest.raises(NoSuchBatch, match="surefoot batch lanes"):
+            with pytest.raises(NoSuchLane, match="surefoot batch lanes"):
                 await resume_lane(run.client.temporal, "lane/none", by="ann")
 
     assert len(server.books.batches) == 1

@@ -57,6 +57,7 @@ def test_no_two_kinds_have_one_type() -> None:
         (errors.JobRunning("x"), 409, "job-running"),
         (errors.JobEnded("x"), 409, "job-ended"),
         (errors.NoSuchBatch("x"), 404, "no-such-batch"),
+        (errors.NoSuchLane("x"), 404, "no-such-lane"),
         (errors.BatchEnded("x"), 409, "batch-ended"),
         (errors.BatchGivenUp("x"), 409, "batch-given-up"),
         (errors.BadLines("x", []), 422, "bad-lines"),
