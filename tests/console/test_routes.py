@@ -19,10 +19,11 @@ NEEDS = {
     "view": {
         "GET /", "GET /inbox", "GET /inbox/card", "GET /inbox/read", "GET /inbox/became", "GET /inbox/whole",
         "GET /jobs", "GET /jobs/{job}", "GET /batches", "GET /batches/{batch}", "GET /saying", "POST /logout",
-        "GET /queues", "GET /queues/{queue}", "GET /schedules", "GET /schedules/{schedule}",
+        "GET /lanes", "GET /queues", "GET /queues/{queue}", "GET /schedules", "GET /schedules/{schedule}",
     },
     "submit": {"GET /new", "POST /new", "POST /tell/{what}", "GET /new-batch", "POST /new-batch",
         "POST /batch-words/{what}", "POST /queue-words/{what}", "POST /schedule-words/{what}",
+        "POST /lane-words/pause", "POST /lane-words/resume",
         "GET /new-schedule", "POST /new-schedule", "GET /change-schedule", "POST /change-schedule",},
     "approve": {
         "GET /inbox/edit", "POST /inbox/edit", "POST /inbox/review", "GET /inbox/grant", "POST /inbox/rule",

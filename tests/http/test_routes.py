@@ -23,6 +23,7 @@ CALL = JOB + "/calls/{call}"
 BATCH = "/api/v1/batches/{batch}"
 SCHEDULE = "/api/v1/schedules/{schedule}"
 QUEUE = "/api/v1/queues/{queue}"
+LANE = "/api/v1/lanes/{lane}"
 PERMISSIONS = {
     ("GET", "/api/v1/session"): "view",
     ("DELETE", "/api/v1/session"): "view",
@@ -62,6 +63,9 @@ PERMISSIONS = {
     ("POST", SCHEDULE + "/resume"): "submit",
     ("POST", SCHEDULE + "/trigger"): "submit",
     ("DELETE", SCHEDULE): "submit",
+    ("GET", "/api/v1/lanes"): "view",
+    ("POST", f"{LANE}/pause"): "submit",
+    ("POST", f"{LANE}/resume"): "submit",
     ("GET", "/api/v1/queues"): "view",
     ("GET", QUEUE): "view",
     ("PATCH", QUEUE): "submit",
