@@ -48,7 +48,9 @@ def standing(note: BatchNote, beat: Tended | None, counts: Counts, *, ended: boo
     done = max(0, counts.done - before.get("done", 0))
     incomplete = max(0, counts.incomplete - before.get("incomplete", 0))
     failed = max(0, counts.failed - before.get("failed", 0)) + note.refused + len(beat.refused if beat else ())
-    unseen = max(0, note.lines - done - incomplete - failed - counts.running)
+    still = counts.idle + counts.queued
+    open_ = max(counts.running, still)  # those that wait were counted a moment later, and may be more
+    unseen = max(0, note.lines - done - incomplete - failed - open_)
     forgotten, queued = 0, unseen
     if note.begun is not None:
         if ended or (note.begun_at is not None and datetime.now(UTC) - note.begun_at >= FRESH):
@@ -57,7 +59,7 @@ def standing(note: BatchNote, beat: Tended | None, counts: Counts, *, ended: boo
     just_begun = unseen - forgotten - queued
     return Standing(
         queued=queued + counts.queued,
-        running=counts.running - counts.idle - counts.queued + just_begun,
+        running=open_ - still + just_begun,
         waiting=counts.waiting,
         batched=counts.batched,
         done=done,

@@ -36,6 +36,12 @@ def test_a_late_beat_makes_no_line_stand_twice() -> None:
     assert (seen.queued, seen.running, seen.done, seen.forgotten) == (3, 4, 3, 0)
 
 
+def test_jobs_that_wait_since_the_others_were_counted_make_no_number_negative() -> None:
+    seen = standing(note(begun=6), beat(6), counts(running=4, waiting=6), ended=False)
+
+    assert (seen.queued, seen.running, seen.waiting) == (4, 0, 6)
+
+
 @pytest.mark.parametrize(("seconds", "running", "forgotten"), [(0, 2, 0), (60, 0, 2)])
 def test_who_is_missing_for_long_is_forgotten(seconds: int, running: int, forgotten: int) -> None:
     begun_at = datetime.now(UTC) - timedelta(seconds=seconds)

@@ -131,11 +131,11 @@ async def test_a_job_that_waits_for_a_person_gives_its_place_to_the_next(host: H
 
     agent = Agent("worker", Script([{"calls": [{"tool": "pay"}]}, {"text": "done"}]), tools=[pay])
     async with host(agent) as client:
-        batch = await submitted(client, "waits", lines(6), concurrency=2)
-        view = await until(batch.view, lambda view: view.waiting == 6)
-        assert (view.running, view.queued, view.state) == (0, 0, "waiting")
+        batch = await submitted(client, "gives-way", lines(6), concurrency=2)
+        view = await until(batch.view, lambda view: view.waiting == 6 and view.state == "waiting")
+        assert (view.running, view.queued) == (0, 0)
         for number in range(1, 7):
-            job = client.job(f"waits-{number:06d}")
+            job = client.job(f"gives-way-{number:06d}")
             (pending,) = await job.all_pending()
             await job.approve(pending.call, by="ann")
         assert (await ended(batch)).done == 6
@@ -332,7 +332,8 @@ async def test_a_batch_that_is_given_up_and_has_not_ended_says_so_whatever_it_is
 
 
 async def test_a_batch_that_was_given_up_goes_on_with_what_it_had_not_begun_though_nothing_failed(host: Host) -> None:
-    async with host(WORKER) as client:
+    slow = Agent("worker", Script([{"text": "done", "seconds": 0.2}]))
+    async with host(slow) as client:
         batch = await submitted(client, "left", lines(30), concurrency=1)
         await batch.cancel("finish", by="ann")
         left = await ended(batch)
