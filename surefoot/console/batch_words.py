@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 from surefoot.batches import Batch
 from surefoot.batches.retrying import retry
 from surefoot.console.batches import new_batch_page
-from surefoot.console.pages import Form, PageRoute, Submitter, client_of, filled_in, typed
+from surefoot.console.pages import Form, PageRoute, Submitter, client_of, filled_in, reason_in, typed
 from surefoot.console.rendering import batch_url
 from surefoot.errors import SurefootError
 from surefoot.http.batch_requests import BatchOptions, CancelBatch, ResumeBatch, SetConcurrency
@@ -61,7 +61,7 @@ async def tell(request: Request, what: str, batch: str, person: Submitter) -> Re
 
 
 async def _pause(batch: Batch, form: Form, by: str) -> None:
-    await batch.pause(by=by, reason=form.get("reason", "").strip()[:1000] or None)
+    await batch.pause(by=by, reason=reason_in(form))
 
 
 async def _resume(batch: Batch, form: Form, by: str) -> None:

@@ -13,10 +13,10 @@ from surefoot.console.pages import (
     here_of,
     page,
     print_of,
+    reason_in,
     typed,
     wants_part,
 )
-from surefoot.console.queues import REASON_CHARS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -36,8 +36,8 @@ async def lanes(request: Request, person: Viewer) -> Response:
 
 @router.post("/lane-words/pause")
 async def pause(request: Request, lane: str, person: Submitter) -> Response:
-    reason = (await typed(request)).get("reason", "").strip()[:REASON_CHARS]
-    await hold_lane(client_of(request).temporal, lane, by=person.name, reason=reason or None)
+    reason = reason_in(await typed(request))
+    await hold_lane(client_of(request).temporal, lane, by=person.name, reason=reason)
     return RedirectResponse("/lanes", 303)
 
 

@@ -21,6 +21,7 @@ from surefoot.errors import SurefootError
 from surefoot.http.access import Access, needs
 from surefoot.http.people import Person
 from surefoot.http.problems import Refusal, invalid_request, problem_of
+from surefoot.http.requests import REASON_CHARS
 
 Viewer = Annotated[Person, Depends(needs("view"))]
 Submitter = Annotated[Person, Depends(needs("submit"))]
@@ -103,6 +104,11 @@ async def typed(request: Request) -> Form:
 def filled_in(form: Form, *names: str) -> Form:
     """The fields of a form that were filled in."""
     return {name: form[name].strip() for name in names if form.get(name, "").strip()}
+
+
+def reason_in(form: Form) -> str | None:
+    """Why something is to be held, if the form says it."""
+    return form.get("reason", "").strip()[:REASON_CHARS] or None
 
 
 def number_in(text: str) -> int | None:

@@ -18,6 +18,7 @@ from surefoot.console.pages import (
     here_of,
     page,
     print_of,
+    reason_in,
     typed,
     wants_part,
 )
@@ -31,8 +32,6 @@ Tell = Callable[[NamedQueue, Form, str], Awaitable[object]]
 """Tells a queue something, in the name of a person."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-
-REASON_CHARS = 1000
 
 
 @router.get("/queues")
@@ -73,7 +72,7 @@ async def tell(request: Request, what: str, queue: str, person: Submitter) -> Re
 
 
 async def _pause(queue: NamedQueue, form: Form, by: str) -> None:
-    await queue.pause(by=by, reason=form.get("reason", "").strip()[:REASON_CHARS] or None)
+    await queue.pause(by=by, reason=reason_in(form))
 
 
 async def _resume(queue: NamedQueue, _: Form, by: str) -> None:

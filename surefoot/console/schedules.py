@@ -20,6 +20,7 @@ from surefoot.console.pages import (
     here_of,
     page,
     print_of,
+    reason_in,
     typed,
     wants_part,
 )
@@ -36,7 +37,6 @@ Tell = Callable[[Schedule, Form, str], Awaitable[object]]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 SHOWN = 200
-REASON_CHARS = 1000
 
 
 @router.get("/schedules")
@@ -92,7 +92,7 @@ async def tell(request: Request, what: str, schedule: str, person: Submitter) ->
 
 
 async def _pause(schedule: Schedule, form: Form, by: str) -> None:
-    await schedule.pause(by=by, reason=form.get("reason", "").strip()[:REASON_CHARS] or None)
+    await schedule.pause(by=by, reason=reason_in(form))
 
 
 async def _resume(schedule: Schedule, _: Form, by: str) -> None:

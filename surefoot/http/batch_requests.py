@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from surefoot.batches import Budget
-from surefoot.http.requests import MOST, Id, Name, Sent
+from surefoot.http.requests import MOST, Id, Name, Reason, Sent
 from workflows.batches.contracts import BatchEnding, LineClass
 from workflows.contracts import Lane, Limits
 
@@ -59,7 +59,7 @@ class BatchOptions(BaseModel):
 class PauseBatch(Sent):
     """Begin no more jobs for now."""
 
-    reason: str | None = Field(default=None, min_length=1, max_length=1000, description="Shown to whoever looks at it.")
+    reason: Reason = None
 
 
 class ResumeBatch(Sent):
@@ -99,4 +99,4 @@ class RetryBatch(Sent):
 class PauseLane(Sent):
     """Why a lane is held."""
 
-    reason: str | None = Field(default=None, min_length=1, max_length=1000, description="Shown to whoever looks at it.")
+    reason: Reason = None

@@ -20,6 +20,12 @@ UNKNOWN_FIELDS = 20
 """So many are told one by one."""
 
 Text = Annotated[str, Field(min_length=1)]
+REASON_CHARS = 1000
+Reason = Annotated[
+    str | None, Field(min_length=1, max_length=REASON_CHARS, description="Shown to whoever looks at it.")
+]
+"""Why something is held."""
+
 Priority = Annotated[int | None, Field(ge=1, le=5, description="1 goes before all others, 5 behind; 3 is usual.")]
 Weight = Annotated[
     float | None, Field(ge=LIGHTEST, le=HEAVIEST, description="The tenant's share beside other tenants; 1 is usual.")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
-from surefoot.http.requests import MOST, YEAR, Allowance, Id, Name, Priority, Sent, Text, Weight
+from surefoot.http.requests import MOST, YEAR, Allowance, Id, Name, Priority, Reason, Sent, Text, Weight
 from surefoot.schedules import Overlap
 from workflows.queues.contracts import MOST_AT_ONCE
 
@@ -75,4 +75,4 @@ class SetQueue(Sent):
 class PauseQueue(Sent):
     """Why a queue is held."""
 
-    reason: str | None = Field(default=None, min_length=1, max_length=1000, description="Shown to whoever looks at it.")
+    reason: Reason = None
